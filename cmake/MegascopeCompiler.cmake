@@ -1,0 +1,54 @@
+# Flags of every target of ours. Third-party headers come from targets that are SYSTEM.
+include(CheckCXXCompilerFlag)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The places users and scripts rely on.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")
+
+find_program(MEGASCOPE_CCACHE ccache)
+mark_as_advanced(MEGASCOPE_CCACHE)
+if(MEGASCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${MEGASCOPE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${MEGASCOPE_CCACHE}")
+endif()
+
+find_package(Threads REQUIRED)
+check_cxx_compiler_flag(-ftls-model=initial-exec MEGASCOPE_HAS_TLS_MODEL)
+check_cxx_compiler_flag(-fno-gnu-unique MEGASCOPE_HAS_NO_GNU_UNIQUE)
+
+add_library(megascope_flags INTERFACE)
+target_include_directories(megascope_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_definitions(megascope_flags INTERFACE
+  OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX MEGASCOPE_VERSION="${PROJECT_VERSION}")
+target_compile_options(megascope_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow
+  $<$<BOOL:${MEGASCOPE_WERROR}>:-Werror>
+  $<$<BOOL:${MEGASCOPE_HAS_TLS_MODEL}>:-ftls-model=initial-exec>
+  $<$<AND:$<BOOL:${MEGASCOPE_HAS_NO_GNU_UNIQUE}>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-fno-gnu-unique>)
+target_link_libraries(megascope_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+if(MEGASCOPE_SANITIZE)
+  add_compile_options(-fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MEGASCOPE_SANITIZE})
+  if(MEGASCOPE_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(MEGASCOPE_BUILD_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MEGASCOPE_BUILD_FUZZERS needs clang: use the preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,16 @@
+# Install rules of what is built.
+if(NOT MEGASCOPE_INSTALL)
+  return()
+endif()
+include(GNUInstallDirs)
+if(TARGET megascope)
+  install(TARGETS megascope LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
+foreach(module IN LISTS modules)  # beside the library: it looks for them there
+  install(TARGETS megascope_module_${module} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
+if(TARGET megascope_command)
+  install(TARGETS megascope_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)

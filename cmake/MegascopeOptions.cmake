@@ -1,0 +1,24 @@
+# Every option of the build. AUTO takes what is found, ON makes its absence an error, OFF leaves it out.
+function(megascope_feature_option name help)
+  set(MEGASCOPE_WITH_${name} AUTO CACHE STRING "${help} (AUTO|ON|OFF)")
+  set_property(CACHE MEGASCOPE_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT MEGASCOPE_WITH_${name} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "MEGASCOPE_WITH_${name}=${MEGASCOPE_WITH_${name}}: accepted are AUTO, ON and OFF")
+  endif()
+endfunction()
+
+megascope_feature_option(OTF2 "Export to OTF2")
+megascope_feature_option(CUDA "GPU activity")
+megascope_feature_option(LIVE "Live view")
+megascope_feature_option(FORTRAN "Fortran interfaces")
+
+option(MEGASCOPE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(MEGASCOPE_BUILD_BENCH "Build the benchmarks" OFF)
+option(MEGASCOPE_BUILD_FUZZERS "Build the libFuzzer targets (clang only)" OFF)
+option(MEGASCOPE_WERROR "Warnings are errors" OFF)
+option(MEGASCOPE_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
+set(MEGASCOPE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()

@@ -1,0 +1,96 @@
+# Tests. Every test has a time limit; a GTEST_SKIP is seen by ctest as skipped.
+set(MEGASCOPE_TEST_TIMEOUT_S 120 CACHE STRING "Time limit of a test, in seconds")
+
+set(MEGASCOPE_MPIRUN_COMMAND "${MEGASCOPE_MPIRUN}" --oversubscribe)
+execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(uid EQUAL 0)
+  list(INSERT MEGASCOPE_MPIRUN_COMMAND 1 --allow-run-as-root)
+endif()
+# Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory.
+set(MEGASCOPE_MPI_ENVIRONMENT
+  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
+set(MEGASCOPE_SANITIZER_ENVIRONMENT
+  "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan_suppressions.txt:ignore_noninstrumented_modules=1")
+if(MEGASCOPE_BUILD_TESTS)
+  enable_testing()
+  include(GoogleTest)
+  find_package(GTest REQUIRED)
+endif()
+
+# megascope_add_test(name SOURCES files... [USES rooms...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
+#                    [LABELS labels...] [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE...])
+#
+# A GoogleTest program. Without RANKS each TEST is one ctest. With RANKS (implies MPI) the whole program is one ctest a
+# rank count, <name>.ranks<N>; it brings its own main. MPI without RANKS: linked with MPI and its own main, one process.
+# USES: rooms by name; as rooms are archives, a test of wrappers names objects in SOURCES: $<TARGET_OBJECTS:...>.
+function(megascope_add_test name)
+  cmake_parse_arguments(ARG "MPI" "TIMEOUT" "SOURCES;USES;LIBRARIES;RANKS;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT ${MEGASCOPE_TEST_TIMEOUT_S})
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  list(TRANSFORM ARG_USES PREPEND megascope_)
+  target_link_libraries(${name} PRIVATE megascope_flags ${ARG_USES} ${ARG_LIBRARIES} GTest::gmock)
+  set(environment ${ARG_ENVIRONMENT} ${MEGASCOPE_SANITIZER_ENVIRONMENT})
+  if(ARG_RANKS OR ARG_MPI)
+    target_link_libraries(${name} PRIVATE megascope::mpi)
+    list(APPEND environment ${MEGASCOPE_MPI_ENVIRONMENT})
+  else()
+    target_link_libraries(${name} PRIVATE GTest::gmock_main)
+  endif()
+  if(NOT ARG_RANKS)
+    list(JOIN ARG_LABELS "\\;" labels)
+    list(JOIN environment "\\;" environment)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" ENVIRONMENT "${environment}")
+    return()
+  endif()
+  foreach(ranks IN LISTS ARG_RANKS)
+    megascope_add_mpi_command(${name}.ranks${ranks} RANKS ${ranks} COMMAND $<TARGET_FILE:${name}>
+      LABELS ${ARG_LABELS} mpi TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT ${environment})
+  endforeach()
+endfunction()
+
+# megascope_add_mpi_command(name RANKS n COMMAND program [args...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...])
+# One ctest that runs a program under mpirun; it passes when mpirun returns 0.
+function(megascope_add_mpi_command name)
+  cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT ${MEGASCOPE_TEST_TIMEOUT_S})
+  endif()
+  add_test(NAME ${name} COMMAND ${MEGASCOPE_MPIRUN_COMMAND} -n ${ARG_RANKS} ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_RANKS} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "${ARG_ENVIRONMENT};${MEGASCOPE_MPI_ENVIRONMENT}")
+endfunction()
+
+# megascope_add_check(name COMMAND ... [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...])
+# A script as a test: 0 passes, 77 is skipped with the reason printed after "SKIPPED:".
+function(megascope_add_check name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT ${MEGASCOPE_TEST_TIMEOUT_S})
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+# megascope_add_fuzzer(name SOURCES files... [USES rooms...]): build/fuzz/fuzz/<name>, only with MEGASCOPE_BUILD_FUZZERS.
+function(megascope_add_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  if(NOT MEGASCOPE_BUILD_FUZZERS)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  list(TRANSFORM ARG_USES PREPEND megascope_)
+  target_link_libraries(${name} PRIVATE megascope_flags ${ARG_USES} ${ARG_LIBRARIES})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
