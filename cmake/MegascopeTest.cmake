@@ -47,7 +47,7 @@ function(megascope_add_test name)
   if(NOT ARG_RANKS)
     list(JOIN ARG_LABELS "\\;" labels)
     list(JOIN environment "\\;" environment)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" ENVIRONMENT "${environment}")
     return()
   endif()
