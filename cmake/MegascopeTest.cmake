@@ -9,10 +9,16 @@ endif()
 # Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory.
 set(MEGASCOPE_MPI_ENVIRONMENT
   OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
+if(MEGASCOPE_SANITIZE MATCHES "address")  # what Open MPI does not free is not ours
+  list(APPEND MEGASCOPE_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+endif()
 set(MEGASCOPE_SANITIZER_ENVIRONMENT
-  "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan_suppressions.txt:ignore_noninstrumented_modules=1")
+# The system's Python: another one found first in PATH does not have Debian's modules (python3-otf2).
+find_program(MEGASCOPE_PYTHON python3 PATHS /usr/bin /bin NO_DEFAULT_PATH)
+find_program(MEGASCOPE_PYTHON python3)
+
 if(MEGASCOPE_BUILD_TESTS)
   enable_testing()
   include(GoogleTest)
@@ -45,16 +51,24 @@ function(megascope_add_test name)
     target_link_libraries(${name} PRIVATE GTest::gmock_main)
   endif()
   if(NOT ARG_RANKS)
-    list(JOIN ARG_LABELS "\\;" labels)
-    list(JOIN environment "\\;" environment)
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" ENVIRONMENT "${environment}")
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    megascope_set_discovered_properties(${name} "${ARG_LABELS}" "${environment}")
     return()
   endif()
   foreach(ranks IN LISTS ARG_RANKS)
     megascope_add_mpi_command(${name}.ranks${ranks} RANKS ${ranks} COMMAND $<TARGET_FILE:${name}>
       LABELS ${ARG_LABELS} mpi TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT ${environment})
   endforeach()
+endfunction()
+
+# gtest_discover_tests passes on no property that is a list, so lists are set when ctest reads what was discovered.
+function(megascope_set_discovered_properties name labels environment)
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
+  file(WRITE "${script}"
+    "foreach(test IN LISTS ${name}_TESTS)\n"
+    "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" ENVIRONMENT \"${environment}\")\n"
+    "endforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
 endfunction()
 
 # megascope_add_mpi_command(name RANKS n COMMAND program [args...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...])

@@ -1,0 +1,112 @@
+"""Every #include: rooms include downwards only, each vendor header has one home, the environment one reader."""
+
+import os
+import re
+import sys
+
+import repository
+
+# A room and its level; a file belongs to the longest prefix. Rooms of one level never include each other.
+LEVELS = {
+    "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
+    "core/lifecycle": 0.6, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
+    "plugin/nvtx": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
+}
+# Folders outside the house may include any room.
+OUTSIDE = ("tests", "bench", "examples", "python", "viewer")
+# Vendor headers, and the only rooms (or file names) that may include them.
+VENDORS = [
+    (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer",)),
+    (r"otf2/.*", ("exporters/otf2",)),
+    (r"protozero/.*", ("exporters/perfetto",)),
+    (r"boost/.*", ("plugin/live",)),
+    (r"CLI/.*", ("plugin/cli",)),
+    (r"nvtx3/.*", ("plugin/nvtx",)),
+    (r"cuda.*\.h|cupti.*\.h|nvml\.h", ("gpu_layer", "_cuda.")),
+    (r"zlib\.h|zstd\.h", ("exporters", "plugin/cli", "analysis")),
+    (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/cli", "plugin/tensors", "plugin/live")),
+    (r"thread|mutex|future|condition_variable|pthread\.h",
+     ("core", "mpi_layer", "gpu_layer", "plugin", "analysis", "kernels")),
+]
+ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|setenv|putenv|unsetenv|environ)\b")
+# The library never ends the application and never writes to its stdout.
+GUEST_ROOMS = ("core/", "mpi_layer/", "plugin/run/", "plugin/api/", "plugin/nvtx/")
+GUEST = re.compile(r"std::cout|(?<![\w.>:])printf\s*\(|\bputs\s*\(|(?<![\w.>])(?:std::)?(?:exit|abort)\s*\(")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
+
+
+def room_of(path):
+    rooms = [room for room in LEVELS if path.startswith(room + "/")]
+    return max(rooms, key=len) if rooms else None
+
+
+def format_of(path):
+    """The format's folder of a file in exporters; None for what the formats share."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "exporters" and len(parts) > 2 and parts[1] != "common" else None
+
+
+def sideways_or_upward(path, included):
+    room, other = room_of(path), room_of(included)
+    if other is None:
+        return None
+    if room == other:
+        if room == "exporters" and format_of(included) not in (None, format_of(path)):
+            return f"{included} is another format's"
+        return None
+    if LEVELS[other] >= LEVELS[room]:
+        return f"{included} is of level {LEVELS[other]}, not below {room} ({LEVELS[room]})"
+    return None
+
+
+def vendor_problem(path, header):
+    for pattern, homes in VENDORS:
+        if re.fullmatch(pattern, header):
+            at_home = any(path.startswith(home + "/") or (home.startswith("_") and home in path) for home in homes)
+            return None if at_home else f"<{header}> belongs to {', '.join(homes)}"
+    return None
+
+
+def check_file(path, text, exists):
+    """Problems of one file. `exists` tells whether a path of the repository is there."""
+    problems = []
+    outside = path.split("/")[0] in OUTSIDE
+    for match in INCLUDE.finditer(text):
+        angled, quoted = match.groups()
+        line = text.count("\n", 0, match.start(1 if angled else 2)) + 1
+        if quoted and not exists(quoted) and not (outside and exists(os.path.join(os.path.dirname(path), quoted))):
+            problems.append(f"{path}:{line}: \"{quoted}\" is no path from the root of the repository")
+            continue
+        found = None if outside else (sideways_or_upward(path, quoted) if quoted else vendor_problem(path, angled))
+        if found:
+            problems.append(f"{path}:{line}: {found}")
+    if not outside:
+        problems += word_problems(path, repository.without_comments_and_strings(text))
+    return problems
+
+
+def word_problems(path, code):
+    problems = []
+    for number, line in enumerate(code.splitlines(), 1):
+        if ENVIRONMENT.search(line) and not path.startswith("core/config/"):
+            problems.append(f"{path}:{number}: the environment is read in core/config only")
+        if GUEST.search(line) and path.startswith(GUEST_ROOMS):
+            problems.append(f"{path}:{number}: a guest does not exit, abort or write to stdout")
+    return problems
+
+
+def main(root):
+    problems = []
+    for path in repository.files(root):
+        if not repository.is_code(path):
+            continue
+        if path.split("/")[0] not in OUTSIDE and room_of(path) is None:
+            problems.append(f"{path}: is in no room; add its folder to LEVELS in tests/lint/check_includes.py")
+            continue
+        problems += check_file(path, repository.read(root, path),
+                               lambda name: os.path.exists(os.path.join(root, name)))
+    repository.finish(problems, "includes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

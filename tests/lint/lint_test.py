@@ -1,0 +1,79 @@
+"""The lint tests find what they look for, and nothing else."""
+
+import unittest
+
+import check_includes
+import check_sizes
+import check_words
+
+
+def includes(path, text):
+    return check_includes.check_file(path, text, lambda name: True)
+
+
+class Includes(unittest.TestCase):
+    def test_downward_is_fine(self):
+        self.assertEqual(includes("mpi_layer/a.cpp", '#include "core/buffer/b.h"\n#include <mpi.h>\n'), [])
+        self.assertEqual(includes("core/buffer/a.cpp", '#include "core/base/b.h"\n#include <vector>\n'), [])
+        self.assertEqual(includes("exporters/otf2/a.cpp", '#include "exporters/registry.h"\n#include <otf2/otf2.h>\n'), [])
+
+    def test_upward_is_found_with_its_line(self):
+        self.assertEqual(includes("core/base/a.h", '\n#include "core/config/b.h"\n'),
+                         ["core/base/a.h:2: core/config/b.h is of level 0.2, not below core/base (0.1)"])
+
+    def test_sideways_is_found(self):
+        self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "analysis/b.h"\n')), 1)
+        self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "exporters/chrome/b.h"\n')), 1)
+        self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/b.h"\n')), 1)
+
+    def test_vendor_headers_have_one_home(self):
+        self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)
+        self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <otf2/otf2.h>\n")), 1)
+        self.assertEqual(len(includes("core/trace/a.cpp", "#include <zstd.h>\n")), 1)
+        self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <thread>\n")), 1)
+        self.assertEqual(includes("kernels/stats_cuda.cu", "#include <cuda_runtime.h>\n"), [])
+        self.assertEqual(includes("tests/mpi/a.cpp", "#include <mpi.h>\n"), [])
+
+    def test_paths_start_at_the_root(self):
+        problems = check_includes.check_file("core/base/a.cpp", '#include "a.h"\n', lambda name: False)
+        self.assertEqual(problems, ['core/base/a.cpp:1: "a.h" is no path from the root of the repository'])
+
+    def test_environment_is_read_in_one_room(self):
+        self.assertEqual(len(includes("core/trace/a.cpp", 'auto x = std::getenv("X");\n')), 1)
+        self.assertEqual(includes("core/trace/a.cpp", '// getenv is not called\nauto x = "getenv";\n'), [])
+        self.assertEqual(includes("core/config/environment.cpp", 'auto x = std::getenv("X");\n'), [])
+
+    def test_a_guest_neither_exits_nor_prints(self):
+        for line in ("std::cout << 1;", 'printf("x");', "std::exit(1);", "abort();"):
+            self.assertEqual(len(includes("mpi_layer/a.cpp", line + "\n")), 1, line)
+        for line in ("MPI_Abort(comm, 1);", "_exit(1);", 'std::snprintf(b, n, "x");', "table.abort(comm);"):
+            self.assertEqual(includes("mpi_layer/a.cpp", line + "\n"), [], line)
+
+
+class Sizes(unittest.TestCase):
+    def test_limits_are_exact(self):
+        self.assertEqual(check_sizes.check_file("core/base/a.cpp", "\n" * 400), [])
+        self.assertEqual(len(check_sizes.check_file("core/base/a.cpp", "\n" * 401)), 1)
+        self.assertEqual(check_sizes.check_file("core/README.md", "\n" * 30), [])
+        self.assertEqual(len(check_sizes.check_file("core/README.md", "\n" * 31)), 1)
+        self.assertEqual(check_sizes.check_file("README.md", "\n" * 200), [])
+
+    def test_names_are_snake_case(self):
+        self.assertEqual(len(check_sizes.check_file("core/base/EventBuffer.h", "")), 1)
+        self.assertEqual(check_sizes.check_file("core/base/event_buffer.h", ""), [])
+
+    def test_long_functions_are_seen(self):
+        text = "int f(int a) {\n" + "  ++a;\n" * 60 + "}\n" + "int g() {\n  return 1;\n}\n"
+        self.assertEqual(list(check_sizes.long_functions(text)), [(1, 62)])
+
+
+class Words(unittest.TestCase):
+    def test_machine_paths_and_bare_todos_are_found(self):
+        for line in ("see /work/x", "'/root/x'", "// TODO: later", "blank "):
+            self.assertEqual(len(check_words.check_text("docs/a.md", line + "\n")), 1, line)
+        for line in ("network/work/x", "TODO(#12): later", "${DIR}/home/x"):
+            self.assertEqual(check_words.check_text("docs/a.md", line + "\n"), [], line)
+
+
+if __name__ == "__main__":
+    unittest.main()
