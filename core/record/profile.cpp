@@ -1,0 +1,344 @@
+#include "core/record/profile.h"
+
+#include <algorithm>
+
+#include "core/record/wire.h"
+
+namespace megascope {
+namespace {
+
+constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
+constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
+constexpr CommId kMaxComms = 1U << 20;
+constexpr std::uint64_t kFormat = 1;
+
+constexpr std::uint64_t pack(const ProfileKey& key) {
+  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 | std::uint64_t{key.sizes} << 8 |
+         static_cast<std::uint64_t>(key.peer);
+}
+
+constexpr ProfileKey unpack(std::uint64_t packed) {
+  return {.region = static_cast<RegionId>(packed >> 48),
+          .comm = static_cast<CommId>(packed >> 16),
+          .sizes = static_cast<std::uint8_t>(packed >> 8),
+          .peer = static_cast<PeerClass>(packed & 0xFF)};
+}
+
+constexpr std::uint64_t mixed_key(RegionId region) {
+  return pack({.region = region, .comm = kMixedComms, .sizes = kMixedSizes, .peer = PeerClass::kNone});
+}
+
+bool is_valid(const ProfileKey& key) {
+  return (key.sizes < kSizeClassCount || key.sizes == kMixedSizes) && key.peer <= PeerClass::kAny;
+}
+
+}  // namespace
+
+/// What a call's facts say about its row.
+struct Profile::CallShape {
+  CommId comm = kNoComm;
+  bool has_comm = false;  ///< decided, even if to kNoComm
+  PeerClass peer = PeerClass::kNone;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+
+  void on_comm(CommId other) {
+    if (!has_comm) {
+      comm = other;
+      has_comm = true;
+    } else if (comm != other) {
+      comm = kNoComm;
+    }
+  }
+  void with_peer(PeerClass other) {
+    if (peer == PeerClass::kNone) peer = other;
+    if (peer != other) peer = PeerClass::kOther;
+  }
+};
+
+void CallTotals::add(const CallTotals& other) {
+  calls += other.calls;
+  time += other.time;
+  max_time = std::max(max_time, other.max_time);
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+}
+
+void PeerTotals::add(const PeerTotals& other) {
+  messages += other.messages;
+  bytes += other.bytes;
+}
+
+std::size_t Profile::KeyIndex::slot_of(std::uint64_t key) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15U) >> 32) & mask;
+  while (slots_[slot].index != kAbsent && slots_[slot].key != key) slot = (slot + 1) & mask;
+  return slot;
+}
+
+std::uint32_t Profile::KeyIndex::find(std::uint64_t key) const {
+  return slots_.empty() ? kAbsent : slots_[slot_of(key)].index;
+}
+
+std::uint32_t Profile::KeyIndex::insert(std::uint64_t key) {
+  if (keys_.size() * 2 >= slots_.size()) {
+    slots_.assign(std::max<std::size_t>(64, slots_.size() * 2), Slot{});
+    for (std::uint32_t i = 0; i < keys_.size(); ++i) slots_[slot_of(keys_[i])] = {keys_[i], i};
+  }
+  const auto index = static_cast<std::uint32_t>(keys_.size());
+  slots_[slot_of(key)] = {key, index};
+  keys_.push_back(key);
+  return index;
+}
+
+void Profile::define(const ProcessDefinitions& definitions) {
+  world_rank_ = definitions.info.world_rank;
+  for (const RegionDefinition& region : definitions.regions) define(region);
+  for (const CommDefinition& comm : definitions.comms) define(comm);
+}
+
+void Profile::define(const RegionDefinition& region) {
+  if (region.id >= is_foreign_.size()) is_foreign_.resize(std::size_t{region.id} + 1);
+  is_foreign_[region.id] = region.paradigm != Paradigm::kMpi ? 1 : 0;
+}
+
+void Profile::define(const CommDefinition& comm) {
+  if (comm.id >= kMaxComms) return;
+  if (comm.id >= comms_.size()) comms_.resize(comm.id + 1);
+  std::vector<Run>& runs = comms_[comm.id];
+  runs.clear();
+  std::int32_t begin = 0;
+  for (const RankRun& ranks : comm.kind == CommKind::kInter ? comm.remote_members : comm.members) {
+    runs.push_back({begin, ranks});
+    begin += ranks.count;
+  }
+  known_peers_.fill({});
+}
+
+std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
+  if (comm >= comms_.size() || comms_[comm].empty() || peer < 0) return kNoPeer;
+  const std::vector<Run>& runs = comms_[comm];
+  const auto after = std::upper_bound(runs.begin(), runs.end(), peer,
+                                      [](std::int32_t rank, const Run& run) { return rank < run.begin; });
+  const Run& run = *(after - 1);  // the first run begins at 0
+  const std::int32_t index = peer - run.begin;
+  return index < run.ranks.count ? run.ranks.first + index * run.ranks.stride : kNoPeer;
+}
+
+CallTotals& Profile::append_row(std::uint64_t packed) {
+  last_index_ = keys_.insert(packed);
+  last_key_ = packed;
+  return totals_.emplace_back();
+}
+
+CallTotals& Profile::row(const ProfileKey& key, std::uint64_t call_count) {
+  const std::uint64_t packed = pack(key);
+  if (packed == last_key_ && last_index_ != KeyIndex::kAbsent) {
+    if (key.sizes == kMixedSizes) mixed_call_count_ += call_count;
+    return totals_[last_index_];
+  }
+  const std::uint32_t index = keys_.find(packed);
+  if (index == KeyIndex::kAbsent) {
+    const bool is_mixed = key.sizes == kMixedSizes;
+    if (!is_mixed && keys_.size() >= kMaxProfileKeys) return row(unpack(mixed_key(key.region)), call_count);
+    if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxRows - 1) {
+      return row(unpack(mixed_key(kNoRegion)), call_count);
+    }
+    append_row(packed);
+  } else {
+    last_key_ = packed;
+    last_index_ = index;
+  }
+  if (key.sizes == kMixedSizes) mixed_call_count_ += call_count;
+  return totals_[last_index_];
+}
+
+PeerTotals& Profile::peer(std::int32_t world_rank) {
+  const auto key = static_cast<std::uint32_t>(world_rank);
+  const std::uint32_t index = peer_keys_.find(key);
+  if (index != KeyIndex::kAbsent) return peers_[index];
+  if (world_rank < 0 || peer_keys_.size() >= kMaxProfilePeers) return unlisted_peers_;
+  peer_keys_.insert(key);
+  peers_.push_back({.world_rank = world_rank});
+  return peers_.back();
+}
+
+Profile::KnownPeer& Profile::known_peer(CommId comm, std::int32_t peer) {
+  KnownPeer& known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % known_peers_.size()];
+  if (known.peer != peer || known.comm != comm) {
+    known = {.comm = comm, .peer = peer, .world_rank = world_rank_of(comm, peer)};
+  }
+  return known;
+}
+
+void Profile::note_sent(const Fact& fact, KnownPeer& known) {
+  if (known.index == KeyIndex::kAbsent) {
+    peer(known.world_rank);
+    known.index = peer_keys_.find(static_cast<std::uint32_t>(known.world_rank));
+  }
+  PeerTotals& to = known.index == KeyIndex::kAbsent ? unlisted_peers_ : peers_[known.index];
+  ++to.messages;
+  to.bytes += fact.bytes;
+  SizeTotals& sizes = sizes_[size_class(fact.bytes)];
+  ++sizes.messages;
+  sizes.bytes += fact.bytes;
+}
+
+void Profile::note(const Fact& fact, CallShape& shape) {
+  switch (fact.kind) {
+    case FactKind::kSend:
+    case FactKind::kSendRequest:
+      note_sent(fact, known_peer(fact.comm, fact.peer));
+      shape.bytes_sent += fact.bytes;
+      break;
+    case FactKind::kRecv:
+    case FactKind::kRecvComplete:
+      shape.bytes_received += fact.bytes;
+      break;
+    case FactKind::kRecvRequest:
+    case FactKind::kMatched:
+      break;
+    case FactKind::kCollective:
+    case FactKind::kCollectiveRequest:
+      shape.bytes_sent += fact.bytes;
+      shape.bytes_received += fact.bytes_received;
+      [[fallthrough]];
+    case FactKind::kCollectiveComplete:
+      shape.on_comm(fact.comm);
+      return;
+    default:  // no message that is known here: completed sends were counted when they started
+      return;
+  }
+  shape.on_comm(fact.comm);
+  if (fact.peer == kAnySource) {
+    shape.with_peer(PeerClass::kAny);
+  } else {
+    const bool is_self = world_rank_ != kNoPeer && known_peer(fact.comm, fact.peer).world_rank == world_rank_;
+    shape.with_peer(is_self ? PeerClass::kSelf : PeerClass::kOther);
+  }
+}
+
+void Profile::add(const Call& call) {
+  if (call.region < is_foreign_.size() && is_foreign_[call.region] != 0) return;
+  CallShape shape;
+  for (const Fact& fact : call.facts) note(fact, shape);
+  const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
+  const std::uint64_t returned = call.is_pending ? 0 : 1;
+  CallTotals& totals = row({.region = call.region,
+                            .comm = comm,
+                            .sizes = size_class(shape.bytes_sent + shape.bytes_received),
+                            .peer = shape.peer},
+                           returned);
+  totals.calls += returned;
+  totals.bytes_sent += shape.bytes_sent;
+  totals.bytes_received += shape.bytes_received;
+  if (call.depth == 0 && call.leave_ns > call.enter_ns) {
+    const std::uint64_t time = call.leave_ns - call.enter_ns;
+    totals.time += time;
+    totals.max_time = std::max(totals.max_time, time);
+  }
+  first_enter_ = std::min(first_enter_, call.enter_ns);
+  last_leave_ = std::max(last_leave_, call.leave_ns);
+}
+
+void Profile::merge(const Profile& other) {
+  for (std::size_t i = 0; i < other.keys_.size(); ++i) {
+    row(unpack(other.keys_.key(i)), other.totals_[i].calls).add(other.totals_[i]);
+  }
+  for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
+  for (std::size_t i = 0; i < kSizeClassCount; ++i) {
+    sizes_[i].messages += other.sizes_[i].messages;
+    sizes_[i].bytes += other.sizes_[i].bytes;
+  }
+  first_enter_ = std::min(first_enter_, other.first_enter_);
+  last_leave_ = std::max(last_leave_, other.last_leave_);
+}
+
+CallTotals Profile::totals() const {
+  CallTotals sum;
+  for (const CallTotals& totals : totals_) sum.add(totals);
+  return sum;
+}
+
+std::vector<ProfileRow> Profile::rows() const {
+  std::vector<ProfileRow> rows;
+  rows.reserve(totals_.size());
+  for (std::size_t i = 0; i < totals_.size(); ++i) rows.push_back({unpack(keys_.key(i)), totals_[i]});
+  std::sort(rows.begin(), rows.end(),
+            [](const ProfileRow& a, const ProfileRow& b) { return pack(a.key) < pack(b.key); });
+  return rows;
+}
+
+std::vector<PeerTotals> Profile::peers() const {
+  std::vector<PeerTotals> peers = peers_;
+  if (unlisted_peers_.messages != 0) peers.push_back(unlisted_peers_);
+  std::sort(peers.begin(), peers.end(),
+            [](const PeerTotals& a, const PeerTotals& b) { return a.world_rank < b.world_rank; });
+  return peers;
+}
+
+void Profile::serialize(std::vector<std::byte>& to) const {
+  WireWriter out(to);
+  out.number(kFormat);
+  out.number(first_enter_);
+  out.number(last_leave_);
+  out.number(totals_.size());
+  for (const ProfileRow& row : rows()) {
+    out.number(pack(row.key));
+    out.number(row.totals.calls);
+    out.number(row.totals.time);
+    out.number(row.totals.max_time);
+    out.number(row.totals.bytes_sent);
+    out.number(row.totals.bytes_received);
+  }
+  const std::vector<PeerTotals> all_peers = peers();
+  out.number(all_peers.size());
+  for (const PeerTotals& peer : all_peers) {
+    out.signed_number(peer.world_rank);
+    out.number(peer.messages);
+    out.number(peer.bytes);
+  }
+  for (const SizeTotals& sizes : sizes_) {
+    out.number(sizes.messages);
+    out.number(sizes.bytes);
+  }
+}
+
+Status Profile::parse(std::span<const std::byte> from) {
+  Profile read;
+  WireReader in(from);
+  if (in.number() != kFormat) return Status::error("profile: not a profile of this version");
+  read.first_enter_ = in.number();
+  read.last_leave_ = in.number();
+  for (std::size_t left = in.count(kMaxRows); left > 0; --left) {
+    const ProfileKey key = unpack(in.number());
+    CallTotals totals;
+    totals.calls = in.number();
+    totals.time = in.number();
+    totals.max_time = in.number();
+    totals.bytes_sent = in.number();
+    totals.bytes_received = in.number();
+    if (!in.is_ok() || !is_valid(key) || read.keys_.find(pack(key)) != KeyIndex::kAbsent) in.fail();
+    if (!in.is_ok()) break;
+    if (key.sizes == kMixedSizes) read.mixed_call_count_ += totals.calls;
+    read.append_row(pack(key)) = totals;
+  }
+  for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
+    PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};
+    totals.messages = in.number();
+    totals.bytes = in.number();
+    if (in.is_ok()) read.peer(totals.world_rank).add(totals);
+  }
+  for (SizeTotals& sizes : read.sizes_) {
+    sizes.messages = in.number();
+    sizes.bytes = in.number();
+  }
+  if (!in.is_at_end()) return Status::error("profile: damaged");
+  read.world_rank_ = world_rank_;
+  read.is_foreign_ = std::move(is_foreign_);
+  read.comms_ = std::move(comms_);
+  *this = std::move(read);
+  return Status::ok();
+}
+
+}  // namespace megascope

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+
+namespace megascope {
+
+/// Whom a call exchanges data with, as far as one word says it.
+enum class PeerClass : std::uint8_t {
+  kNone,   ///< no message in this call (collectives, local calls, waits that received nothing)
+  kSelf,   ///< only with this process
+  kOther,  ///< with another process, or with several
+  kAny,    ///< a receive posted for any source and not matched in this call
+};
+
+/// Sizes are classed by their binary digits: class 0 is no bytes, class c covers 2^(c-1) … 2^c - 1 bytes.
+inline constexpr std::uint8_t size_class(std::uint64_t bytes) { return static_cast<std::uint8_t>(std::bit_width(bytes)); }
+inline constexpr std::size_t kSizeClassCount = 65;
+/// Smallest number of bytes in a class.
+inline constexpr std::uint64_t size_class_floor(unsigned index) { return index == 0 ? 0 : std::uint64_t{1} << (index - 1); }
+
+/// In a row that stands for several keys, because there were more than kMaxProfileKeys.
+inline constexpr CommId kMixedComms = 0xFFFFFFFE;
+inline constexpr std::uint8_t kMixedSizes = 0xFF;
+
+inline constexpr std::size_t kMaxProfileKeys = 4096;
+inline constexpr std::size_t kMaxProfilePeers = 4096;
+
+struct ProfileKey {
+  RegionId region = kNoRegion;
+  CommId comm = kNoComm;     ///< of the call, else of all its messages, else kNoComm
+  std::uint8_t sizes = 0;    ///< size_class(sent + received)
+  PeerClass peer = PeerClass::kNone;
+
+  bool operator==(const ProfileKey&) const = default;
+};
+
+/// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the process's clock.
+struct CallTotals {
+  std::uint64_t calls = 0;      ///< that returned
+  std::uint64_t time = 0;       ///< of outermost calls, also of those still pending at the end
+  std::uint64_t max_time = 0;   ///< of one call
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+
+  void add(const CallTotals& other);
+  bool operator==(const CallTotals&) const = default;
+};
+
+struct ProfileRow {
+  ProfileKey key;
+  CallTotals totals;
+
+  bool operator==(const ProfileRow&) const = default;
+};
+
+/// Messages to one process. world_rank is kNoPeer in the row of those that are not listed or not known.
+struct PeerTotals {
+  std::int32_t world_rank = kNoPeer;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+
+  void add(const PeerTotals& other);
+  bool operator==(const PeerTotals&) const = default;
+};
+
+struct SizeTotals {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+
+  bool operator==(const SizeTotals&) const = default;
+};
+
+/// What one process's MPI calls add up to: function × communicator × size class × peer class, and a row of the
+/// communication matrix. Of bounded size however long the run is: what does not fit goes to one row a function.
+///
+/// Bytes are counted where they become known: a send in the call that starts it, a receive in the call that completes it
+/// (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time in a call made inside a callback of another
+/// call (depth > 0) belongs to the outer one: the times of all rows add up to the time in MPI. Regions that are not MPI's
+/// are left out.
+/// One thread at a time. add() allocates only while the tables grow, about 5 ns a call otherwise.
+class Profile {
+ public:
+  /// What calls refer to: whose process this is, regions, communicators. May be repeated as more become known.
+  /// A call on a communicator not defined yet counts, but its destination is not known.
+  void define(const ProcessDefinitions& definitions);
+  void define(const RegionDefinition& region);
+  void define(const CommDefinition& comm);
+  void set_world_rank(std::int32_t world_rank) { world_rank_ = world_rank; }
+
+  void add(const Call& call);
+  /// Adds the sums of another profile of the same process (same ids, same unit of time).
+  void merge(const Profile& other);
+
+  /// Sums over all rows.
+  CallTotals totals() const;
+  /// Ascending region, then communicator, sizes, peer.
+  std::vector<ProfileRow> rows() const;
+  /// Ascending world rank; the row of unlisted destinations comes first.
+  std::vector<PeerTotals> peers() const;
+  /// Point-to-point messages sent, by size class.
+  const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
+  /// Entry of the first and return of the last call; 0 and 0 when there is none.
+  std::uint64_t first_enter() const { return is_empty() ? 0 : first_enter_; }
+  std::uint64_t last_leave() const { return last_leave_; }
+  bool is_empty() const { return keys_.size() == 0; }
+  /// Calls that went to rows with kMixedComms.
+  std::uint64_t mixed_call_count() const { return mixed_call_count_; }
+
+  /// Appends the sums, without the definitions.
+  void serialize(std::vector<std::byte>& to) const;
+  /// Replaces the sums. Bytes that serialize() did not make give an error, never more memory than the bounds above.
+  Status parse(std::span<const std::byte> from);
+
+ private:
+  /// Open addressing from a 64-bit key to the index of its entry, in order of first sight. Doubles when half full.
+  class KeyIndex {
+   public:
+    static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
+    std::uint32_t find(std::uint64_t key) const;
+    std::uint32_t insert(std::uint64_t key);  ///< key is not there yet
+    std::size_t size() const { return keys_.size(); }
+    std::uint64_t key(std::size_t index) const { return keys_[index]; }
+
+   private:
+    struct Slot {
+      std::uint64_t key = 0;
+      std::uint32_t index = kAbsent;
+    };
+    std::size_t slot_of(std::uint64_t key) const;
+    std::vector<Slot> slots_;
+    std::vector<std::uint64_t> keys_;
+  };
+  struct Run {
+    std::int32_t begin = 0;  ///< first rank in the communicator
+    RankRun ranks;
+  };
+  struct CallShape;
+
+  /// A peer met before: translated, and where its sums are.
+  struct KnownPeer {
+    CommId comm = kNoComm;
+    std::int32_t peer = kNoPeer;
+    std::int32_t world_rank = kNoPeer;
+    std::uint32_t index = KeyIndex::kAbsent;  ///< in peers_, once something was sent
+  };
+
+  void note(const Fact& fact, CallShape& shape);
+  void note_sent(const Fact& fact, KnownPeer& to);
+  KnownPeer& known_peer(CommId comm, std::int32_t peer);
+  std::int32_t world_rank_of(CommId comm, std::int32_t peer) const;
+  CallTotals& row(const ProfileKey& key, std::uint64_t call_count);
+  CallTotals& append_row(std::uint64_t packed);
+  PeerTotals& peer(std::int32_t world_rank);
+
+  std::int32_t world_rank_ = kNoPeer;
+  std::vector<std::uint8_t> is_foreign_;   ///< by RegionId: not MPI's
+  std::vector<std::vector<Run>> comms_;    ///< by CommId: where peers are; empty: not defined
+  KeyIndex keys_;
+  std::vector<CallTotals> totals_;
+  KeyIndex peer_keys_;
+  std::vector<PeerTotals> peers_;
+  PeerTotals unlisted_peers_;
+  std::array<KnownPeer, 64> known_peers_{};
+  std::array<SizeTotals, kSizeClassCount> sizes_{};
+  std::uint64_t first_enter_ = UINT64_MAX;
+  std::uint64_t last_leave_ = 0;
+  std::uint64_t mixed_call_count_ = 0;
+  std::uint64_t last_key_ = 0;
+  std::uint32_t last_index_ = KeyIndex::kAbsent;
+};
+
+}  // namespace megascope
