@@ -1,0 +1,92 @@
+"""Runs ctest, says what was skipped and why, and fails on a skip that is not allowed.
+
+  run_ctest.py BUILD_FOLDER ALLOWED_SKIPS [ctest arguments...]
+
+ctest's own summary comes last. A test inside a program that skips itself counts as a skip too.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+|No tests were found")
+GTEST_SKIPPED = re.compile(r"^(?:\[[\d,]+\]<\w+>:?\s*)?\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
+GTEST_REASON = re.compile(r"^.*: Skipped\n(.*)$", re.MULTILINE)
+SCRIPT_REASON = re.compile(r"SKIPPED: *(.*)")
+
+
+def read_allowed(path):
+    """[(expression, reason)] of the lines of the list."""
+    allowed = []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                expression, _, reason = line.strip().partition(" ")
+                allowed.append((re.compile(expression), reason.strip()))
+    return allowed
+
+
+def read_skips(junit):
+    """[(name, reason)] of every skipped test in a JUnit file written by ctest."""
+    skips = []
+    for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
+        output = case.findtext("system-out") or ""
+        reasons = GTEST_REASON.findall(output) or SCRIPT_REASON.findall(output)
+        reason = reasons[0].strip() if reasons else "no reason given"
+        if case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
+            skips.append((case.get("name"), reason))
+        else:
+            inner = sorted(set(GTEST_SKIPPED.findall(output)))
+            skips += [(f"{case.get('name')}:{name}", reason) for name in inner]
+    return skips
+
+
+def report(skips, allowed):
+    """Prints the skips; the number of those not allowed."""
+    unlisted = 0
+    print(f"\nSkipped: {len(skips)}")
+    for name, reason in skips:
+        is_listed = any(expression.fullmatch(name) for expression, _ in allowed)
+        unlisted += not is_listed
+        print(f"  {name}: {reason}{'' if is_listed else '   NOT ALLOWED: not in the list of skips'}")
+    return unlisted
+
+
+def run_ctest(folder, junit, arguments):
+    """Runs ctest and passes its output on up to the summary; (exit status, summary lines)."""
+    command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-label-summary", "--no-tests=error",
+               "--output-junit", junit, *arguments]
+    summary = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    for line in process.stdout:
+        if summary or SUMMARY.match(line):
+            summary.append(line)
+        else:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+    return process.wait(), summary
+
+
+def main():
+    folder, allowed_path, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+    junit = os.path.abspath(os.path.join(folder, "junit.xml"))
+    if os.path.exists(junit):
+        os.remove(junit)
+    status, summary = run_ctest(folder, junit, arguments)
+    unlisted = 0
+    if os.path.exists(junit):
+        unlisted = report(read_skips(junit), read_allowed(allowed_path))
+    elif status == 0:
+        print("run_ctest: ctest left no JUnit file, so skips cannot be told")
+        status = 1
+    if unlisted:
+        print(f"run_ctest: {unlisted} skip(s) not listed in {allowed_path}: this run fails")
+    print()
+    sys.stdout.write("".join(summary))
+    sys.exit(1 if status != 0 or unlisted else 0)
+
+
+if __name__ == "__main__":
+    main()
