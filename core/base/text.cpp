@@ -14,7 +14,9 @@ namespace {
 
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
-char lowered(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lowered(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 /// The power of 1024 that a unit such as "k", "kib" or "b" stands for; nullopt: no unit.
 std::optional<int> binary_exponent(std::string_view unit) noexcept {
@@ -40,7 +42,8 @@ std::string three_digits(double value) {
   return text;
 }
 
-/// `value` in the largest of `units` in which it is at least 1; each unit is `factor` times the one before.
+/// `value` in the largest of `units` in which it is at least 1; each unit is `factor` times the one
+/// before.
 template <std::size_t N>
 std::string scaled(double value, double factor, const std::array<std::string_view, N>& units) {
   std::size_t unit = 0;
@@ -54,7 +57,8 @@ std::string scaled(double value, double factor, const std::array<std::string_vie
   return text;
 }
 
-std::string two_units(std::uint64_t large, const char* large_unit, std::uint64_t small, const char* small_unit) {
+std::string two_units(std::uint64_t large, const char* large_unit, std::uint64_t small,
+                      const char* small_unit) {
   std::string text = std::to_string(large) + " " + large_unit;
   if (small != 0) text += " " + std::to_string(small) + " " + small_unit;
   return text;
@@ -87,12 +91,14 @@ std::string lower_case(std::string_view text) {
 
 std::optional<std::uint64_t> parse_size_bytes(std::string_view text) {
   const std::string lower = lower_case(trimmed(text));
-  if (lower.empty() || lower[0] < '0' || lower[0] > '9') return std::nullopt;  // no sign, no "inf", no ".5"
+  if (lower.empty() || lower[0] < '0' || lower[0] > '9')
+    return std::nullopt;  // no sign, no "inf", no ".5"
   double number = 0;
   const char* const end = lower.data() + lower.size();
   const auto [rest, error] = std::from_chars(lower.data(), end, number, std::chars_format::fixed);
   if (error != std::errc{}) return std::nullopt;
-  const auto exponent = binary_exponent(trimmed(std::string_view(rest, static_cast<std::size_t>(end - rest))));
+  const auto exponent =
+      binary_exponent(trimmed(std::string_view(rest, static_cast<std::size_t>(end - rest))));
   if (!exponent) return std::nullopt;
   const double size = std::ldexp(number, 10 * *exponent);
   if (size >= std::ldexp(1.0, 63)) return std::nullopt;
@@ -120,7 +126,8 @@ std::optional<bool> parse_bool(std::string_view text) {
 }
 
 std::string human_bytes(std::uint64_t size_bytes) {
-  static constexpr std::array<std::string_view, 7> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  static constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
+                                                             "TiB", "PiB", "EiB"};
   if (size_bytes < 1024) return std::to_string(size_bytes) + " B";
   return scaled(static_cast<double>(size_bytes), 1024.0, kUnits);
 }
@@ -128,8 +135,9 @@ std::string human_bytes(std::uint64_t size_bytes) {
 std::string human_duration(std::int64_t duration_ns) {
   static constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
   if (duration_ns == 0) return "0 s";
-  const std::uint64_t ns = duration_ns < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(duration_ns)
-                                           : static_cast<std::uint64_t>(duration_ns);
+  const std::uint64_t ns = duration_ns < 0
+                               ? std::uint64_t{0} - static_cast<std::uint64_t>(duration_ns)
+                               : static_cast<std::uint64_t>(duration_ns);
   const std::string sign = duration_ns < 0 ? "-" : "";
   const std::uint64_t seconds = (ns + 500'000'000) / 1'000'000'000;
   if (seconds >= 3600) return sign + two_units(seconds / 3600, "h", seconds % 3600 / 60, "min");
@@ -158,7 +166,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& candidates) {
+std::string_view nearest_name(std::string_view name,
+                              const std::vector<std::string_view>& candidates) {
   std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
@@ -174,8 +183,10 @@ std::string_view nearest_name(std::string_view name, const std::vector<std::stri
 std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
-    if (c == '\'') quoted += "'\\''";
-    else quoted += c;
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
   }
   return quoted + "'";
 }

@@ -12,15 +12,15 @@ namespace megascope {
 /// `text` without blanks and tabs at either end. The view lives as long as `text`.
 std::string_view trimmed(std::string_view text) noexcept;
 
-/// The elements of a list, trimmed, empty ones left out: "otf2, perfetto" gives {"otf2", "perfetto"}.
-/// Separators are `,` `+` `:` alike, because `srun --export` splits at commas.
+/// The elements of a list, trimmed, empty ones left out: "otf2, perfetto" gives {"otf2",
+/// "perfetto"}. Separators are `,` `+` `:` alike, because `srun --export` splits at commas.
 std::vector<std::string> split_list(std::string_view text);
 
 /// `text` in lower case, ASCII letters only.
 std::string lower_case(std::string_view text);
 
-/// Bytes from "4096", "64K", "64KiB", "1.5G", "2 TiB": binary multiples, letter case ignored, a trailing B allowed.
-/// nullopt: not such a text, negative, or more than 2^63 - 1 bytes.
+/// Bytes from "4096", "64K", "64KiB", "1.5G", "2 TiB": binary multiples, letter case ignored, a
+/// trailing B allowed. nullopt: not such a text, negative, or more than 2^63 - 1 bytes.
 std::optional<std::uint64_t> parse_size_bytes(std::string_view text);
 
 /// A whole decimal number without sign; nullopt for anything else or when it does not fit.
@@ -44,7 +44,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate closest to `name`, or empty when none is near enough to be a typing error of it
 /// (more than a third of its length, at least 2). The first of equally near ones wins.
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
+std::string_view nearest_name(std::string_view name,
+                              const std::vector<std::string_view>& candidates);
 
 /// `text` in single quotes, safe as one word of a POSIX shell: it's becomes 'it'\''s'.
 std::string shell_quoted(std::string_view text);

@@ -1,0 +1,68 @@
+#include "core/base/clock.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace megascope::clock {
+namespace {
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string link_target(const char* path) {
+  char target[128];
+  const ssize_t size = readlink(path, target, sizeof target);
+  return size > 0 ? std::string(target, static_cast<std::size_t>(size)) : std::string();
+}
+
+}  // namespace
+
+bool tsc_is_usable() {
+#if defined(__x86_64__)
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  constexpr unsigned kInvariantTscBit = 1U << 8;
+  if (__get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const bool is_invariant = (edx & kInvariantTscBit) != 0;
+  const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  return is_invariant && source == "tsc";
+#else
+  return false;
+#endif
+}
+
+std::string domain(bool use_tsc) {
+  // Time namespaces shift CLOCK_MONOTONIC, never the TSC.
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  return use_tsc ? boot + " tsc" : boot + " monotonic " + link_target("/proc/self/ns/time");
+}
+
+Moment measure_moment(bool use_tsc) {
+  constexpr int kTries = 20;
+  Moment best{};
+  std::uint64_t best_width = ~std::uint64_t{0};
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t before = ticks(use_tsc);
+    const std::uint64_t monotonic = monotonic_ns();
+    const std::int64_t realtime = realtime_ns();
+    const std::uint64_t after = ticks(use_tsc);
+    if (after - before >= best_width) continue;
+    best_width = after - before;
+    best = {before + best_width / 2, static_cast<std::int64_t>(monotonic), realtime};
+  }
+  if (!use_tsc) best.monotonic_ns = static_cast<std::int64_t>(best.ticks);
+  return best;
+}
+
+}  // namespace megascope::clock

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <string>
+
+namespace megascope::clock {
+
+/// CLOCK_MONOTONIC in ns. Any thread, signal-safe. About 25 ns.
+inline std::uint64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// CLOCK_REALTIME in ns since the epoch.
+inline std::int64_t realtime_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+/// The processor's cycle-independent counter; about 9 ns. Only where `tsc_is_usable`. Not ordered with memory accesses:
+/// a span of interest is longer than the reordering window.
+inline std::uint64_t tsc_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return monotonic_ns();
+#endif
+}
+
+/// Ticks of the chosen clock: TSC ticks, or ns of CLOCK_MONOTONIC.
+inline std::uint64_t ticks(bool use_tsc) noexcept { return use_tsc ? tsc_ticks() : monotonic_ns(); }
+
+/// The TSC counts at one rate on all cores: CPUID says invariant and the kernel itself uses it as its clock source.
+bool tsc_is_usable();
+
+/// Equal for processes whose clocks of this kind show the same time: boot id, time namespace and kind.
+std::string domain(bool use_tsc);
+
+/// The same moment on three clocks: {ticks, monotonic, realtime}; the tightest of several tries (~0.1 µs apart).
+struct Moment {
+  std::uint64_t ticks;
+  std::int64_t monotonic_ns;
+  std::int64_t realtime_ns;
+};
+Moment measure_moment(bool use_tsc);
+
+}  // namespace megascope::clock

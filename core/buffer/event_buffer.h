@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "core/record/profile.h"
+#include "core/trace/decoder.h"
+#include "core/trace/layout.h"
+
+namespace megascope {
+
+class Recorder;
+
+/// Where one thread records: a chunk of the process's trace file, mapped, and the rules for getting the next one.
+/// One writer thread. Nothing in it allocates, locks or makes a system call, except `make_room` once per chunk and half
+/// chunk, whose time is counted as overhead.
+class EventBuffer {
+ public:
+  using Word = encoding::Word;
+
+  EventBuffer(Recorder& recorder, LocationId location);
+  ~EventBuffer();
+  EventBuffer(const EventBuffer&) = delete;
+  EventBuffer& operator=(const EventBuffer&) = delete;
+
+  /// Room for `words` words at cursor(), or false: nothing can be recorded, the loss is counted.
+  /// words ≤ kMaxReserveWords.
+  bool ensure(std::size_t words) noexcept { return cursor_ + words <= limit_ ? true : make_room(words); }
+  Word* cursor() const noexcept { return cursor_; }
+  /// Makes what was written up to `end` part of the trace.
+  void commit(Word* end) noexcept {
+    cursor_ = end;
+    const auto used = reinterpret_cast<const std::byte*>(end) - reinterpret_cast<const std::byte*>(chunk_);
+    chunk_->used_bytes.store(static_cast<std::uint64_t>(used), std::memory_order_release);
+  }
+
+  /// What the thread is in, for whoever looks after a crash or a hang. Always valid.
+  trace::PendingCall& pending() noexcept { return chunk_->pending[0]; }
+  std::uint64_t base_ticks() const noexcept { return base_ticks_; }
+  /// Writes a new time base near `ticks`, after which it fits. False: no room.
+  bool rebase(std::uint64_t ticks) noexcept;
+
+  LocationId location() const noexcept { return location_; }
+  /// Must every record stand for itself, because what it refers to may be gone?
+  bool is_lossy() const noexcept { return is_lossy_; }
+  /// Is anything of this buffer kept? False after memory ran out: then nothing may be written.
+  bool is_usable() const noexcept { return chunk_ != nullptr; }
+
+  static constexpr std::size_t kMaxReserveWords = 512;
+
+ private:
+  friend class Recorder;
+
+  bool make_room(std::size_t words) noexcept;
+  bool next_chunk() noexcept;
+  void prefetch() noexcept;
+  void use(trace::ChunkHeader* chunk) noexcept;
+  trace::ChunkHeader* recycle() noexcept;
+  trace::ChunkHeader* discard_chunk() noexcept;
+  void fold_and_reset(trace::ChunkHeader* chunk) noexcept;
+  std::uint64_t fold(const trace::ChunkHeader* chunk) noexcept;
+  void close() noexcept;
+
+  Word* cursor_ = nullptr;
+  Word* limit_ = nullptr;  ///< the middle of the chunk until the next one is there, then its end
+  trace::ChunkHeader* chunk_ = nullptr;
+  std::uint64_t base_ticks_ = 0;
+  LocationId location_;
+  bool is_lossy_ = false;
+
+  Recorder& recorder_;
+  Word* end_ = nullptr;
+  trace::ChunkHeader* next_ = nullptr;       ///< acquired in advance
+  bool has_tried_next_ = false;
+  trace::ChunkHeader* discard_ = nullptr;    ///< private memory whose records only feed the profile
+  std::uint32_t sequence_ = 0;
+  std::uint64_t lost_ = 0;
+  struct Kept {
+    std::uint64_t offset;
+    std::size_t bytes;
+  };
+  std::deque<Kept> kept_;                    ///< full chunks, oldest first (policy flight)
+  std::unique_ptr<Profile> folded_;          ///< of records that are no longer there
+  trace::CallDecoder fold_decoder_;
+};
+
+}  // namespace megascope

@@ -1,0 +1,216 @@
+#include "core/buffer/recorder.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/trace/definition_codec.h"
+
+namespace megascope {
+namespace {
+
+constexpr std::size_t kDefinitionChunkBytes = std::size_t{64} << 10;
+
+pthread_key_t g_thread_key;
+bool g_has_thread_key = false;
+thread_local EventBuffer* t_buffer = nullptr;
+
+}  // namespace
+
+Recorder::Recorder(RecorderOptions options) : options_(std::move(options)), pid_(getpid()) {}
+
+Recorder::~Recorder() = default;
+
+Status Recorder::open(const ProcessInfo& info) {
+  definitions_.info = info;
+  const std::string folder = options_.path.substr(0, options_.path.rfind('/'));
+  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes);
+  if (status.is_ok()) {
+    header_ = store_.header();
+    has_storage_ = true;
+  } else {
+    note_storage(status);
+  }
+  write_header(info);
+  append_definition(trace::encode_property(trace::kPropertyHost, info.host));
+  append_definition(trace::encode_property(trace::kPropertyProgram, info.program));
+  append_definition(trace::encode_property(trace::kPropertyCommandLine, info.command_line));
+  append_definition(trace::encode_property(trace::kPropertyMpiLibrary, info.mpi_library));
+  append_definition(trace::encode_property(trace::kPropertyJob, info.job));
+  append_definition(trace::encode_property(trace::kPropertyClockDomain, info.clock_domain));
+  if (!g_has_thread_key) g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
+  is_recording_.store(true, std::memory_order_release);
+  return status;
+}
+
+void Recorder::write_header(const ProcessInfo& info) {
+  const clock::Moment now = clock::measure_moment(options_.use_tsc);
+  std::memcpy(header_->magic, trace::kFileMagic, sizeof header_->magic);
+  header_->version = trace::kFormatVersion;
+  header_->header_bytes = trace::kFileHeaderBytes;
+  header_->world_rank = info.world_rank;
+  header_->world_size = info.world_size;
+  header_->pid = info.pid;
+  header_->clock_kind = static_cast<std::uint32_t>(options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic);
+  header_->thread_level = static_cast<std::uint32_t>(info.thread_level);
+  header_->end_state = static_cast<std::uint32_t>(EndState::kRunning);
+  header_->is_solo = info.is_solo ? 1 : 0;
+  header_->start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
+  header_->start_monotonic_ns = now.monotonic_ns;
+  header_->start_realtime_ns = now.realtime_ns;
+  const std::size_t length = std::min(info.run_id.size(), sizeof header_->run_id - 1);
+  std::memcpy(header_->run_id, info.run_id.data(), length);
+  definitions_.info.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
+  definitions_.info.start_ticks = header_->start_ticks;
+  definitions_.info.clock_points = {{now.ticks, now.monotonic_ns, now.realtime_ns}};
+}
+
+EventBuffer* Recorder::buffer_of_this_thread() {
+  if (t_buffer != nullptr) return t_buffer;
+  if (!is_recording_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  LocationDefinition location;
+  location.id = static_cast<LocationId>(buffers_.size());
+  location.system_thread_id = gettid();
+  location.is_main = location.id == 0;
+  location.name = location.is_main ? "main thread" : "thread " + std::to_string(location.id);
+  buffers_.push_back(std::make_unique<EventBuffer>(*this, location.id));
+  definitions_.locations.push_back(location);
+  append_definition(trace::encode(location));
+  t_buffer = buffers_.back().get();
+  if (g_has_thread_key) pthread_setspecific(g_thread_key, t_buffer);
+  return t_buffer->is_usable() ? t_buffer : nullptr;
+}
+
+void Recorder::on_thread_exit(void* buffer) {
+  auto* mine = static_cast<EventBuffer*>(buffer);
+  if (mine->recorder_.pid_ == getpid()) mine->recorder_.close_this_thread(mine);
+}
+
+void Recorder::close_this_thread(EventBuffer* buffer) {
+  const std::lock_guard lock(mutex_);
+  if (is_recording_.load(std::memory_order_relaxed)) buffer->close();
+  t_buffer = nullptr;
+}
+
+trace::ChunkHeader* Recorder::acquire_chunk(LocationId location, std::uint32_t sequence, std::size_t bytes) noexcept {
+  if (!has_storage_) return nullptr;
+  Status status;
+  trace::ChunkHeader* chunk = store_.acquire(bytes, status);
+  if (!status.is_ok()) {
+    note_storage(status);
+    return nullptr;
+  }
+  if (chunk == nullptr) return nullptr;
+  const clock::Moment now = clock::measure_moment(options_.use_tsc);
+  chunk->kind = trace::ChunkKind::kEvents;
+  chunk->location = location;
+  chunk->sequence = sequence;
+  chunk->moment_ticks = now.ticks;
+  chunk->moment_monotonic_ns = now.monotonic_ns;
+  chunk->moment_realtime_ns = now.realtime_ns;
+  return chunk;
+}
+
+void Recorder::define(const RegionDefinition& region) {
+  const std::lock_guard lock(mutex_);
+  definitions_.regions.push_back(region);
+  append_definition(trace::encode(region));
+}
+
+void Recorder::define(const CommDefinition& comm) {
+  const std::lock_guard lock(mutex_);
+  definitions_.comms.push_back(comm);
+  append_definition(trace::encode(comm));
+}
+
+void Recorder::rename_comm(CommId comm, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (comm >= definitions_.comms.size()) return;
+  definitions_.comms[comm].name = name;
+  append_definition(trace::encode_comm_name(comm, name));
+}
+
+bool Recorder::make_definition_room(std::size_t bytes) {
+  if (definition_chunk_ != nullptr) {
+    const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
+    if (used + bytes <= definition_chunk_->chunk_bytes) return true;
+    store_.release(definition_chunk_);
+    definition_chunk_ = nullptr;
+  }
+  const std::size_t wanted = std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader));
+  const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment * trace::kChunkAlignment;
+  Status status;
+  definition_chunk_ = store_.acquire(rounded, status, trace::ChunkStore::Use::kDefinitions);
+  if (definition_chunk_ == nullptr) return false;
+  definition_chunk_->kind = trace::ChunkKind::kDefinitions;
+  return true;
+}
+
+void Recorder::append_definition(std::span<const std::byte> bytes) {
+  if (!has_storage_ || !make_definition_room(bytes.size())) return;
+  const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
+  std::memcpy(reinterpret_cast<std::byte*>(definition_chunk_) + used, bytes.data(), bytes.size());
+  definition_chunk_->used_bytes.store(used + bytes.size(), std::memory_order_release);
+}
+
+void Recorder::note_storage(const Status& status) {
+  static std::mutex storage_mutex;  // acquire_chunk may be called with mutex_ held
+  const std::lock_guard lock(storage_mutex);
+  storage_status_.update(status);
+}
+
+Status Recorder::storage_status() const { return storage_status_; }
+
+void Recorder::count_loss(LossCause cause, std::uint64_t count) noexcept {
+  header_->losses[static_cast<std::size_t>(cause)].fetch_add(count, std::memory_order_relaxed);
+}
+
+void Recorder::add_overhead(std::uint64_t ticks) noexcept {
+  header_->overhead_ticks.fetch_add(ticks, std::memory_order_relaxed);
+}
+
+Losses Recorder::losses() const noexcept {
+  Losses losses{};
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) losses[i] = header_->losses[i].load(std::memory_order_relaxed);
+  return losses;
+}
+
+Status Recorder::finish(EndState state) {
+  const std::lock_guard lock(mutex_);
+  is_recording_.store(false, std::memory_order_release);
+  for (const auto& buffer : buffers_) {
+    if (buffer->chunk_ != nullptr) buffer->chunk_->pending[0] = {};
+    if (buffer->chunk_ != nullptr && buffer->chunk_ == buffer->discard_) buffer->fold_and_reset(buffer->discard_);
+  }
+  const clock::Moment now = clock::measure_moment(options_.use_tsc);
+  header_->end_ticks = now.ticks;
+  header_->end_monotonic_ns = now.monotonic_ns;
+  header_->end_realtime_ns = now.realtime_ns;
+  header_->end_state = static_cast<std::uint32_t>(state);
+  definitions_.info.end_ticks = now.ticks;
+  definitions_.info.end_state = state;
+  definitions_.info.overhead_ticks = header_->overhead_ticks.load(std::memory_order_relaxed);
+  definitions_.info.clock_points.push_back({now.ticks, now.monotonic_ns, now.realtime_ns});
+  definitions_.losses = losses();
+  Status status = has_storage_ ? store_.flush() : Status::ok();
+  status.update(storage_status_);
+  return status;
+}
+
+ProcessInfo Recorder::info() const { return definitions_.info; }
+
+Profile Recorder::folded_profile() const {
+  const std::lock_guard lock(mutex_);
+  Profile sum;
+  sum.set_world_rank(definitions_.info.world_rank);
+  for (const auto& buffer : buffers_) {
+    if (buffer->folded_ != nullptr) sum.merge(*buffer->folded_);
+  }
+  return sum;
+}
+
+}  // namespace megascope

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/status.h"
+#include "core/buffer/event_buffer.h"
+#include "core/config/options.h"
+#include "core/record/definitions.h"
+#include "core/trace/chunk_store.h"
+
+namespace megascope {
+
+using config::BufferPolicy;
+
+struct RecorderOptions {
+  std::string path;               ///< of the trace file to make; its folder exists
+  std::uint64_t size_bytes = 0;   ///< bound of the file
+  BufferPolicy policy = BufferPolicy::kStop;
+  bool use_tsc = true;
+};
+
+/// Recording of one process: its trace file, its threads' buffers, its definitions and loss counters.
+/// Any thread, except where said. Made once and never destroyed before the process ends, because other threads may be in
+/// a call at any time.
+class Recorder {
+ public:
+  explicit Recorder(RecorderOptions options);
+  ~Recorder();
+
+  /// Makes the trace file. After an error recording goes on without a file: only the profile is kept.
+  Status open(const ProcessInfo& info);
+
+  /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after finish() or when
+  /// memory ran out (counted).
+  EventBuffer* buffer_of_this_thread();
+
+  void define(const RegionDefinition& region);
+  void define(const CommDefinition& comm);
+  void rename_comm(CommId comm, const std::string& name);
+
+  void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
+  void add_overhead(std::uint64_t ticks) noexcept;
+  std::uint64_t ticks() const noexcept { return clock::ticks(options_.use_tsc); }
+
+  /// The first reason why records could no longer be stored; ok while they can.
+  Status storage_status() const;
+
+  /// Ends recording: the time, the end state, everything on disk. Threads may still hold buffers; what they record from
+  /// now on may or may not be kept.
+  Status finish(EndState state);
+
+  /// Sums over the records that were dropped for want of room, in ticks; the others are in the file. After finish().
+  Profile folded_profile() const;
+  ProcessInfo info() const;
+  const ProcessDefinitions& definitions() const noexcept { return definitions_; }
+  Losses losses() const noexcept;
+  const std::string& path() const noexcept { return store_.path(); }
+  std::uint64_t size_bytes() const noexcept { return store_.size_bytes(); }
+  const RecorderOptions& options() const noexcept { return options_; }
+
+ private:
+  friend class EventBuffer;
+
+  trace::ChunkHeader* acquire_chunk(LocationId location, std::uint32_t sequence, std::size_t bytes) noexcept;
+  void append_definition(std::span<const std::byte> bytes);
+  bool make_definition_room(std::size_t bytes);
+  void note_storage(const Status& status);
+  void write_header(const ProcessInfo& info);
+  void close_this_thread(EventBuffer* buffer);
+  static void on_thread_exit(void* buffer);
+
+  RecorderOptions options_;
+  trace::ChunkStore store_;
+  trace::FileHeader fallback_header_{};  ///< counters when there is no file
+  trace::FileHeader* header_ = &fallback_header_;
+  mutable std::mutex mutex_;             ///< definitions, threads, storage status
+  trace::ChunkHeader* definition_chunk_ = nullptr;
+  ProcessDefinitions definitions_;
+  std::vector<std::unique_ptr<EventBuffer>> buffers_;
+  Status storage_status_;
+  std::atomic<bool> is_recording_{false};
+  bool has_storage_ = false;
+  pid_t pid_ = 0;
+};
+
+}  // namespace megascope

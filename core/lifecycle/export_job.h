@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/lifecycle/collective.h"
+#include "core/record/source.h"
+
+namespace megascope {
+
+/// One export, as one of its members sees it. Members cover disjoint sets of ranks that together are the run
+/// (as far as there are traces); member 0 holds the lowest world rank that is here.
+struct ExportJob {
+  const RecordSource* source = nullptr;  ///< the member's share; not owned
+  Collective* collective = nullptr;      ///< all members; not owned
+  std::string folder;                    ///< existing folder to write into, the same on all members
+  std::string generator;                 ///< "megascope 0.1.0"
+  /// Called now and then with the number of calls done since the last time; may be empty.
+  std::function<void(std::uint64_t calls)> progress;
+};
+
+/// The same on all members.
+struct ExportResult {
+  std::string path;           ///< the file to open, within folder: "trace.otf2"
+  std::uint64_t records = 0;  ///< records of the format written by all members together
+  std::uint64_t bytes = 0;    ///< of all files written
+};
+
+using ExportFunction = Status (*)(const ExportJob& job, ExportResult& result);
+
+/// What a module hands to whoever opened it. Host and module come from one build: `build` must be equal.
+struct ModuleTable {
+  const char* build = nullptr;   ///< kModuleBuild of the module
+  ExportFunction run_export = nullptr;
+};
+
+/// Changes with every release and whenever an interface between the library and its modules changes.
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 1";
+
+}  // namespace megascope

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/record/ids.h"
+
+namespace megascope {
+
+/// What a call did beyond being entered and left. The comment names the OTF2 event. Append only: stored in traces.
+enum class FactKind : std::uint8_t {
+  kNone = 0,
+  kSend = 1,             ///< MpiSend: blocking send; peer, tag, bytes, comm
+  kRecv = 2,             ///< MpiRecv: blocking receive as matched; request if it was matched by a probe before (kMatched)
+  kSendRequest = 3,      ///< MpiIsend: starts a send; request
+  kRecvRequest = 4,      ///< MpiIrecvRequest: starts a receive; peer, tag as posted; bytes = room
+  kSendComplete = 5,     ///< MpiIsendComplete: request
+  kRecvComplete = 6,     ///< MpiIrecv: request; peer, tag, bytes, comm as received
+  kCancelled = 7,        ///< MpiRequestCancelled: completed as cancelled; no message
+  kRequestTest = 8,      ///< MpiRequestTest: tested, not complete
+  kRequestFreed = 9,     ///< MPI_Request_free on an active request: no completion will be seen
+  kCollective = 10,      ///< MpiCollectiveBegin/End: peer = root, bytes = sent, bytes_received; sequence in comm
+  kCollectiveRequest = 11,   ///< NonBlockingCollectiveRequest: the same with request
+  kCollectiveComplete = 12,  ///< NonBlockingCollectiveComplete: request; the other fields repeat the start
+  kCommCreated = 13,     ///< comm: the communicator that the call made
+  kCommFreed = 14,       ///< comm: the communicator that the call freed
+  kError = 15,           ///< bytes: the MPI error code that the call returned
+  kMatched = 16,         ///< a matched probe (MPI_Mprobe): peer, tag, bytes, comm; request names the message
+  kDuration = 17,        ///< encoding only: the call's duration in ticks does not fit
+  kSendrecv = 18,        ///< encoding only: a kSend and a kRecv of one call
+  kPersistentInit = 19,  ///< MPI_Send_init …: request names the persistent request; no message yet
+};
+
+struct Fact {
+  FactKind kind = FactKind::kNone;
+  CommId comm = kNoComm;
+  RequestId request = kNoRequest;
+  std::uint32_t sequence = 0;        ///< collectives: how many collectives this process had started on comm before
+  std::int32_t peer = kNoPeer;       ///< rank in comm (remote group for an intercommunicator), or the root
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_received = 0;  ///< collectives only
+
+  bool operator==(const Fact&) const = default;
+};
+
+/// One MPI call of the application, from entry to return. Times are in the unit and on the clock of whoever hands it out
+/// (RecordSource: ns since the run's start on the common clock).
+struct Call {
+  std::uint64_t enter_ns = 0;
+  std::uint64_t leave_ns = 0;
+  RegionId region = kNoRegion;
+  CommId comm = kNoComm;      ///< the communicator argument, where there is one
+  std::uint8_t depth = 0;     ///< > 0: made inside a callback (attribute, operator, error handler) of an enclosing call
+  bool is_pending = false;    ///< had been entered but not left when the trace ended; leave_ns is the trace's end
+  std::span<const Fact> facts;  ///< in order; valid until the stream is advanced
+};
+
+/// Calls of one location, in order of entry: an enclosing call comes before those made inside of it.
+/// One reader thread.
+class CallStream {
+ public:
+  virtual ~CallStream() = default;
+  /// False at the end. What could not be read has been skipped and counted (LossCause::kDamaged).
+  virtual bool next(Call& call) = 0;
+};
+
+}  // namespace megascope

@@ -1,0 +1,54 @@
+#include "core/record/definitions.h"
+
+#include <algorithm>
+
+namespace megascope {
+
+std::string_view loss_cause_name(LossCause cause) {
+  static constexpr std::array<std::string_view, kLossCauseCount> kNames = {
+      "buffer_full",  "storage",      "no_buffer", "unknown_request",
+      "size_unknown", "unknown_comm", "foreign",   "damaged"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+const RegionDefinition* ProcessDefinitions::region(RegionId id) const {
+  const auto found = std::lower_bound(regions.begin(), regions.end(), id,
+                                      [](const RegionDefinition& region, RegionId wanted) { return region.id < wanted; });
+  return found != regions.end() && found->id == id ? &*found : nullptr;
+}
+
+std::vector<std::int32_t> expand(const std::vector<RankRun>& runs) {
+  std::vector<std::int32_t> ranks;
+  ranks.reserve(static_cast<std::size_t>(rank_count(runs)));
+  for (const RankRun& run : runs) {
+    for (std::int32_t i = 0; i < run.count; ++i) ranks.push_back(run.first + i * run.stride);
+  }
+  return ranks;
+}
+
+std::vector<RankRun> compress(const std::vector<std::int32_t>& ranks) {
+  std::vector<RankRun> runs;
+  for (const std::int32_t rank : ranks) {
+    if (!runs.empty()) {
+      RankRun& last = runs.back();
+      if (last.count == 1) last.stride = rank - last.first;
+      if (rank == last.first + last.count * last.stride) {
+        ++last.count;
+        continue;
+      }
+    }
+    runs.push_back({.first = rank, .stride = 1, .count = 1});
+  }
+  for (RankRun& run : runs) {
+    if (run.count == 1) run.stride = 1;
+  }
+  return runs;
+}
+
+std::int64_t rank_count(const std::vector<RankRun>& runs) {
+  std::int64_t count = 0;
+  for (const RankRun& run : runs) count += run.count;
+  return count;
+}
+
+}  // namespace megascope

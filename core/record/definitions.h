@@ -1,0 +1,148 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/ids.h"
+
+namespace megascope {
+
+/// What a region is for; OTF2 RegionRole.
+enum class RegionRole : std::uint8_t {
+  kUnknown, kFunction, kPointToPoint, kCollBarrier, kCollOneToAll, kCollAllToOne, kCollAllToAll, kCollOther,
+  kFileIo, kRma, kDataTransfer, kArtificial, kCode,
+};
+
+/// Whose region it is; OTF2 Paradigm.
+enum class Paradigm : std::uint8_t { kUser, kMpi, kMeasurement };
+
+/// OTF2 CollectiveOp; `kNone` for a region that is no collective. Nonblocking, neighbourhood and v/w variants have the
+/// operation of their plain form (MPI_Ialltoallw: kAlltoallw). Creation of communicators is a collective as well.
+enum class CollectiveOp : std::uint8_t {
+  kNone, kBarrier, kBcast, kGather, kGatherv, kScatter, kScatterv, kAllgather, kAllgatherv, kAlltoall, kAlltoallv,
+  kAlltoallw, kAllreduce, kReduce, kReduceScatter, kReduceScatterBlock, kScan, kExscan, kCreateHandle, kDestroyHandle,
+};
+
+struct RegionDefinition {
+  RegionId id = kNoRegion;
+  std::string name;  ///< as the user knows it: "MPI_Allreduce"
+  RegionRole role = RegionRole::kUnknown;
+  Paradigm paradigm = Paradigm::kMpi;
+  CollectiveOp collective_op = CollectiveOp::kNone;
+  std::string group;  ///< the table's group in lower case ("p2p", "coll"); for selection and for people
+
+  bool operator==(const RegionDefinition&) const = default;
+};
+
+/// Ranks first, first + stride, … (`count` of them).
+struct RankRun {
+  std::int32_t first = 0;
+  std::int32_t stride = 1;
+  std::int32_t count = 0;
+
+  bool operator==(const RankRun&) const = default;
+};
+
+enum class CommKind : std::uint8_t { kWorld, kSelf, kIntra, kInter };
+
+/// A communicator as one of its members sees it.
+struct CommDefinition {
+  CommId id = kNoComm;
+  CommId parent = kNoComm;         ///< in the same process; kNoComm for world, self and of unknown descent
+  std::uint64_t global_name = 0;   ///< equal in all members, and with high probability in nobody else
+  CommKind kind = CommKind::kIntra;
+  std::string name;                ///< MPI_Comm_set_name, else what the library makes up ("MPI_COMM_WORLD", "comm 3 of …")
+  std::int32_t my_rank = 0;        ///< in this communicator
+  std::vector<RankRun> members;         ///< world ranks in rank order; of the local group for kInter
+  std::vector<RankRun> remote_members;  ///< kInter: of the remote group
+
+  bool operator==(const CommDefinition&) const = default;
+};
+
+struct LocationDefinition {
+  LocationId id = 0;
+  std::string name;          ///< "main thread", "thread 2"
+  std::int64_t system_thread_id = 0;  ///< gettid()
+  bool is_main = false;      ///< the thread that called MPI_Init
+
+  bool operator==(const LocationDefinition&) const = default;
+};
+
+/// Why a record or a fact is not in the trace. Append only: stored in traces.
+enum class LossCause : std::uint8_t {
+  kBufferFull,      ///< MEGASCOPE_BUFFER_SIZE reached (policy stop) or overwritten (policy flight)
+  kStorage,         ///< no space, quota, file-size limit, I/O error: recording to disk had stopped
+  kNoBuffer,        ///< a thread could not get a buffer
+  kUnknownRequest,  ///< a completion of a request whose start was not seen
+  kSizeUnknown,     ///< a received size that MPI did not tell (more statuses than we keep)
+  kUnknownComm,     ///< a communicator that could not be described
+  kForeign,         ///< calls that arrived after recording had ended
+  kDamaged,         ///< records that the reader could not read
+  kCount
+};
+inline constexpr std::size_t kLossCauseCount = static_cast<std::size_t>(LossCause::kCount);
+using Losses = std::array<std::uint64_t, kLossCauseCount>;
+
+/// "buffer_full" …: the name of the cause in reports; stable.
+std::string_view loss_cause_name(LossCause cause);
+
+enum class ClockKind : std::uint8_t { kTsc, kMonotonic };
+
+/// The same moment on three clocks.
+struct ClockPoint {
+  std::uint64_t ticks = 0;         ///< of the trace's clock
+  std::int64_t monotonic_ns = 0;   ///< CLOCK_MONOTONIC
+  std::int64_t realtime_ns = 0;    ///< CLOCK_REALTIME, since the epoch
+
+  bool operator==(const ClockPoint&) const = default;
+};
+
+/// How a process's part of the run ended, as its trace tells.
+enum class EndState : std::uint8_t { kRunning, kFinalized, kAborted, kRecovered };
+
+/// One process (a rank) of the run.
+struct ProcessInfo {
+  std::int32_t world_rank = 0;
+  std::int32_t world_size = 1;
+  std::int64_t pid = 0;
+  std::string run_id;
+  std::string host;        ///< node as the user knows it: SLURMD_NODENAME, else the host name
+  std::string program;     ///< path of the executable
+  std::string command_line;
+  std::string mpi_library; ///< first line of MPI_Get_library_version
+  std::string job;         ///< "<job>.<step>" under Slurm, else empty
+  int thread_level = 0;    ///< 0 single … 3 multiple, as provided
+  ClockKind clock = ClockKind::kTsc;
+  std::string clock_domain;  ///< processes with equal domains share the clock: boot id, time namespace, clock
+  std::uint64_t start_ticks = 0;  ///< when recording began
+  std::uint64_t end_ticks = 0;    ///< of the last record or of the end of recording
+  std::vector<ClockPoint> clock_points;  ///< in time order; at least one
+  EndState end_state = EndState::kRunning;
+  bool is_solo = false;
+  std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
+};
+
+/// All that one process's trace defines.
+struct ProcessDefinitions {
+  ProcessInfo info;
+  std::vector<RegionDefinition> regions;      ///< ascending id
+  std::vector<CommDefinition> comms;          ///< ascending id, without holes
+  std::vector<LocationDefinition> locations;  ///< ascending id, without holes
+  Losses losses{};
+
+  /// nullptr when the trace does not define it.
+  const RegionDefinition* region(RegionId id) const;
+  const CommDefinition* comm(CommId id) const { return id < comms.size() ? &comms[id] : nullptr; }
+};
+
+/// World ranks of a list of runs, in order.
+std::vector<std::int32_t> expand(const std::vector<RankRun>& runs);
+/// The inverse: maximal runs, greedily.
+std::vector<RankRun> compress(const std::vector<std::int32_t>& ranks);
+/// Number of ranks in the runs.
+std::int64_t rank_count(const std::vector<RankRun>& runs);
+
+}  // namespace megascope

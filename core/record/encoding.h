@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/record/call.h"
+
+/// How calls lie in memory and on disk, in 64-bit little-endian words. docs/trace_format.md is the reference.
+///
+/// A call at its return, 2, 4 or 5 words:
+///   word 0   bits 0–15 region, 16–63 entry time minus the time base (signed)
+///   word 1   bits 0–31 duration, 32–47 communicator, 48–55 FactKind of the folded fact, 56–63 flags
+///   words 2, 3 of a message: peer | tag << 32, bytes | request << 32
+///   words 2, 3 of a collective: root | sequence << 32, sent | received << 32
+///   words 2–4 of a send and receive: destination | source << 32, send tag | receive tag << 32, sent | received << 32
+/// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no region:
+///   short   bits 0–15 kShortFact, 16–23 FactKind, 32–63 request
+///   medium  header, peer | tag << 32, bytes | communicator << 48
+///   wide    header, communicator | sequence << 32, peer | tag << 32, bytes, bytes received
+///   time    kTimeBase: the next word is the new time base, in ticks
+namespace megascope::encoding {
+
+using Word = std::uint64_t;
+
+inline constexpr unsigned kShortFact = 0xFFE0;
+inline constexpr unsigned kMediumFact = 0xFFE1;
+inline constexpr unsigned kWideFact = 0xFFE2;
+inline constexpr unsigned kTimeBase = 0xFFE3;
+
+inline constexpr std::uint32_t kLongDuration = 0xFFFFFFFF;  ///< a kDuration fact holds the real one
+inline constexpr std::uint32_t kWideComm = 0xFFFF;          ///< none, or in a wide fact
+
+// Flags of a call.
+inline constexpr unsigned kDepthMask = 0x07;   ///< nesting depth, saturating
+inline constexpr unsigned kHasFacts = 0x08;    ///< facts follow the call
+
+inline constexpr std::size_t kBareWords = 2;
+inline constexpr std::size_t kMessageWords = 4;
+inline constexpr std::size_t kSendrecvWords = 5;
+inline constexpr std::size_t kMaxCallWords = kSendrecvWords;
+inline constexpr std::size_t kShortWords = 1;
+inline constexpr std::size_t kMediumWords = 3;
+inline constexpr std::size_t kWideWords = 5;
+inline constexpr std::size_t kTimeBaseWords = 2;
+inline constexpr std::size_t kMaxFactWords = kWideWords;
+
+inline constexpr Word pack(std::uint32_t low, std::uint32_t high) { return Word{low} | Word{high} << 32; }
+inline constexpr Word pack(std::int32_t low, std::int32_t high) {
+  return pack(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high));
+}
+inline constexpr std::uint32_t low32(Word word) { return static_cast<std::uint32_t>(word); }
+inline constexpr std::uint32_t high32(Word word) { return static_cast<std::uint32_t>(word >> 32); }
+
+/// An entry time as it is stored, and whether it fits (within 2^47 ticks of the base: 15 hours at 2.5 GHz).
+inline constexpr bool time_fits(std::uint64_t enter_ticks, std::uint64_t base_ticks) {
+  return ((enter_ticks - base_ticks + (Word{1} << 47)) >> 48) == 0;
+}
+inline constexpr Word entry_word(std::uint64_t enter_ticks, std::uint64_t base_ticks, RegionId region) {
+  return (enter_ticks - base_ticks) << 16 | region;
+}
+inline constexpr std::uint64_t entry_ticks(Word word, std::uint64_t base_ticks) {
+  return base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(word) >> 16);
+}
+
+/// Is a fact's kind one that lies in words 2 and 3 of a call, and how?
+inline constexpr bool is_folded_message(FactKind kind) {
+  return kind == FactKind::kSend || kind == FactKind::kRecv || kind == FactKind::kSendRequest ||
+         kind == FactKind::kRecvRequest;
+}
+inline constexpr std::size_t call_words(FactKind folded) {
+  if (folded == FactKind::kSendrecv) return kSendrecvWords;
+  return is_folded_message(folded) || folded == FactKind::kCollective ? kMessageWords : kBareWords;
+}
+
+/// Writes a fact that does not fold, in the smallest form that holds it, and returns the words used.
+/// to: room for kMaxFactWords.
+std::size_t encode_fact(const Fact& fact, Word* to) noexcept;
+
+}  // namespace megascope::encoding

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/record/call.h"
+#include "core/record/encoding.h"
+
+namespace megascope::trace {
+
+/// Turns the words of one location, chunk by chunk in order, into calls in the order of their return. Times in ticks
+/// (in the fields called _ns: this is the lowest level). Untrusted input: what cannot be a record ends the chunk and is
+/// counted. One thread.
+class CallDecoder {
+ public:
+  /// Begins the next chunk: its words and its time base. The words must stay valid while the chunk is read.
+  void begin_chunk(std::span<const encoding::Word> words, std::uint64_t base_ticks);
+  /// The next whole call, its facts valid until the next call to `next` or `begin_chunk`. False at the chunk's end:
+  /// begin the next one; a call whose facts go on in the next chunk is delivered from there. After the last chunk,
+  /// `flush` delivers what is still held.
+  bool next(Call& call);
+  bool flush(Call& call);
+
+  /// Word 0 of the last call of depth 0, as it stood in the trace: tells whether a pending call has been recorded.
+  encoding::Word last_outer_word() const { return last_outer_word_; }
+  std::uint64_t base_ticks() const { return base_ticks_; }
+  std::uint64_t damaged_count() const { return damaged_count_; }
+  std::uint64_t unknown_request_count() const { return unknown_request_count_; }
+
+  /// Decodes a call's own words (not its facts). False when they are none.
+  static bool decode_call(std::span<const encoding::Word> words, std::uint64_t base_ticks, Call& call,
+                          std::vector<Fact>& facts);
+
+ private:
+  bool decode_fact(std::size_t available);
+  bool resolve(Fact& fact);
+  bool deliver(Call& call);
+
+  std::span<const encoding::Word> words_;
+  std::size_t at_ = 0;
+  std::uint64_t base_ticks_ = 0;
+  Call held_;
+  bool is_holding_ = false;
+  bool expects_facts_ = false;
+  std::vector<Fact> facts_;      ///< of the held call
+  std::vector<Fact> delivered_;  ///< of the call delivered last
+  std::unordered_map<RequestId, Fact> open_;
+  encoding::Word last_outer_word_ = 0;
+  std::uint64_t damaged_count_ = 0;
+  std::uint64_t unknown_request_count_ = 0;
+};
+
+}  // namespace megascope::trace

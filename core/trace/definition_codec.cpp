@@ -1,0 +1,236 @@
+#include "core/trace/definition_codec.h"
+
+#include <cstring>
+#include <string>
+
+#include "core/trace/layout.h"
+
+namespace megascope::trace {
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(DefinitionKind kind) : bytes_(kHeaderBytes) { put_header(static_cast<std::uint32_t>(kind)); }
+
+  template <class T>
+  Writer& put(T value) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof value);
+    std::memcpy(bytes_.data() + at, &value, sizeof value);
+    return *this;
+  }
+  Writer& put(std::string_view text) {
+    put(static_cast<std::uint32_t>(text.size()));
+    const auto* from = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), from, from + text.size());
+    return *this;
+  }
+  Writer& put(const std::vector<RankRun>& runs) {
+    put(static_cast<std::uint32_t>(runs.size()));
+    for (const RankRun& run : runs) put(run.first).put(run.stride).put(run.count);
+    return *this;
+  }
+  DefinitionBytes take() {
+    const auto payload = static_cast<std::uint32_t>(bytes_.size() - kHeaderBytes);
+    std::memcpy(bytes_.data() + sizeof(std::uint32_t), &payload, sizeof payload);
+    bytes_.resize((bytes_.size() + 7) / 8 * 8);
+    return std::move(bytes_);
+  }
+
+  static constexpr std::size_t kHeaderBytes = 8;
+
+ private:
+  void put_header(std::uint32_t kind) { std::memcpy(bytes_.data(), &kind, sizeof kind); }
+
+  DefinitionBytes bytes_;
+};
+
+/// Reads values from untrusted bytes; after a failure everything reads as zero and `is_ok` is false.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T get() {
+    T value{};
+    if (!take(sizeof value)) return value;
+    std::memcpy(&value, bytes_.data() + at_ - sizeof value, sizeof value);
+    return value;
+  }
+  std::string get_string() {
+    const auto size = get<std::uint32_t>();
+    if (!take(size)) return {};
+    return {reinterpret_cast<const char*>(bytes_.data() + at_ - size), size};
+  }
+  std::vector<RankRun> get_runs() {
+    const auto count = get<std::uint32_t>();
+    std::vector<RankRun> runs;
+    if (count > (bytes_.size() - at_) / 12) is_ok_ = false;
+    for (std::uint32_t i = 0; i < count && is_ok_; ++i) {
+      RankRun run{get<std::int32_t>(), get<std::int32_t>(), get<std::int32_t>()};
+      if (!is_plausible(run)) is_ok_ = false;
+      runs.push_back(run);
+    }
+    return runs;
+  }
+  bool is_ok() const { return is_ok_; }
+
+ private:
+  // The largest job we would ever expand into memory, and no rank outside of it.
+  static bool is_plausible(const RankRun& run) {
+    constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
+    const std::int64_t last = run.first + std::int64_t{run.count - 1} * run.stride;
+    return run.count > 0 && run.count <= kMaxRanks && run.first >= 0 && run.first <= kMaxRanks && last >= 0 &&
+           last <= kMaxRanks;
+  }
+  bool take(std::size_t size) {
+    if (!is_ok_ || size > bytes_.size() - at_) {
+      is_ok_ = false;
+      return false;
+    }
+    at_ += size;
+    return true;
+  }
+
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+  bool is_ok_ = true;
+};
+
+bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
+  if (name == kPropertyHost) info.host = std::move(value);
+  else if (name == kPropertyProgram) info.program = std::move(value);
+  else if (name == kPropertyCommandLine) info.command_line = std::move(value);
+  else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
+  else if (name == kPropertyJob) info.job = std::move(value);
+  else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
+  else return false;
+  return true;
+}
+
+bool decode_region(Reader& reader, ProcessDefinitions& into) {
+  RegionDefinition region;
+  region.id = reader.get<std::uint16_t>();
+  region.role = static_cast<RegionRole>(reader.get<std::uint8_t>());
+  region.paradigm = static_cast<Paradigm>(reader.get<std::uint8_t>());
+  region.collective_op = static_cast<CollectiveOp>(reader.get<std::uint8_t>());
+  region.name = reader.get_string();
+  region.group = reader.get_string();
+  const bool is_ascending = into.regions.empty() || into.regions.back().id < region.id;
+  const bool is_known = region.role <= RegionRole::kCode && region.paradigm <= Paradigm::kMeasurement &&
+                        region.collective_op <= CollectiveOp::kDestroyHandle;
+  if (!reader.is_ok() || !is_ascending || !is_known || region.id == kNoRegion) return false;
+  into.regions.push_back(std::move(region));
+  return true;
+}
+
+bool decode_comm(Reader& reader, ProcessDefinitions& into) {
+  CommDefinition comm;
+  comm.id = reader.get<std::uint32_t>();
+  comm.parent = reader.get<std::uint32_t>();
+  comm.global_name = reader.get<std::uint64_t>();
+  comm.kind = static_cast<CommKind>(reader.get<std::uint8_t>());
+  comm.my_rank = reader.get<std::int32_t>();
+  comm.name = reader.get_string();
+  comm.members = reader.get_runs();
+  comm.remote_members = reader.get_runs();
+  if (!reader.is_ok() || comm.id != into.comms.size() || comm.kind > CommKind::kInter) return false;
+  into.comms.push_back(std::move(comm));
+  return true;
+}
+
+bool decode_location(Reader& reader, ProcessDefinitions& into) {
+  LocationDefinition location;
+  location.id = reader.get<std::uint32_t>();
+  location.system_thread_id = reader.get<std::int64_t>();
+  location.is_main = reader.get<std::uint8_t>() != 0;
+  location.name = reader.get_string();
+  if (!reader.is_ok() || location.id != into.locations.size()) return false;
+  into.locations.push_back(std::move(location));
+  return true;
+}
+
+bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
+  switch (kind) {
+    case DefinitionKind::kProperty: {
+      const std::string name = reader.get_string();
+      std::string value = reader.get_string();
+      return reader.is_ok() && set_property(name, std::move(value), into.info);
+    }
+    case DefinitionKind::kRegion:
+      return decode_region(reader, into);
+    case DefinitionKind::kComm:
+      return decode_comm(reader, into);
+    case DefinitionKind::kCommName: {
+      const auto comm = reader.get<std::uint32_t>();
+      std::string name = reader.get_string();
+      if (!reader.is_ok() || comm >= into.comms.size()) return false;
+      into.comms[comm].name = std::move(name);
+      return true;
+    }
+    case DefinitionKind::kLocation:
+      return decode_location(reader, into);
+  }
+  return false;
+}
+
+}  // namespace
+
+DefinitionBytes encode_property(std::string_view name, std::string_view value) {
+  return Writer(DefinitionKind::kProperty).put(name).put(value).take();
+}
+
+DefinitionBytes encode(const RegionDefinition& region) {
+  return Writer(DefinitionKind::kRegion)
+      .put(region.id)
+      .put(static_cast<std::uint8_t>(region.role))
+      .put(static_cast<std::uint8_t>(region.paradigm))
+      .put(static_cast<std::uint8_t>(region.collective_op))
+      .put(std::string_view(region.name))
+      .put(std::string_view(region.group))
+      .take();
+}
+
+DefinitionBytes encode(const CommDefinition& comm) {
+  return Writer(DefinitionKind::kComm)
+      .put(comm.id)
+      .put(comm.parent)
+      .put(comm.global_name)
+      .put(static_cast<std::uint8_t>(comm.kind))
+      .put(comm.my_rank)
+      .put(std::string_view(comm.name))
+      .put(comm.members)
+      .put(comm.remote_members)
+      .take();
+}
+
+DefinitionBytes encode(const LocationDefinition& location) {
+  return Writer(DefinitionKind::kLocation)
+      .put(location.id)
+      .put(location.system_thread_id)
+      .put(static_cast<std::uint8_t>(location.is_main ? 1 : 0))
+      .put(std::string_view(location.name))
+      .take();
+}
+
+DefinitionBytes encode_comm_name(CommId comm, std::string_view name) {
+  return Writer(DefinitionKind::kCommName).put(comm).put(name).take();
+}
+
+std::size_t decode_definitions(std::span<const std::byte> bytes, ProcessDefinitions& into) {
+  std::size_t damaged = 0;
+  while (bytes.size() >= Writer::kHeaderBytes) {
+    std::uint32_t kind = 0;
+    std::uint32_t payload = 0;
+    std::memcpy(&kind, bytes.data(), sizeof kind);
+    std::memcpy(&payload, bytes.data() + sizeof kind, sizeof payload);
+    const std::size_t whole = (Writer::kHeaderBytes + std::size_t{payload} + 7) / 8 * 8;
+    if (whole > bytes.size()) return damaged + 1;
+    const Reader reader(bytes.subspan(Writer::kHeaderBytes, payload));
+    if (!decode_one(static_cast<DefinitionKind>(kind), reader, into)) ++damaged;
+    bytes = bytes.subspan(whole);
+  }
+  return damaged;
+}
+
+}  // namespace megascope::trace

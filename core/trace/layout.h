@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/record/definitions.h"
+#include "core/record/encoding.h"
+
+/// The native trace of one process: a header page, then chunks, each of one kind and, for events, of one location.
+/// Little endian. Written through shared mappings: whatever was stored is in the file when the process is gone.
+/// docs/trace_format.md is the reference; `kFormatVersion` moves when a reader of the old format could misread a file.
+namespace megascope::trace {
+
+inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
+inline constexpr std::size_t kFileHeaderBytes = 4096;
+inline constexpr std::size_t kChunkAlignment = 4096;
+inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
+inline constexpr std::size_t kMaxPendingDepth = 2;
+
+enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2 };
+
+/// A call that has been entered and has not returned: its first words as they would be recorded, duration 0.
+/// Stands until the same call is recorded; then word 0 equals that of the last record.
+struct PendingCall {
+  encoding::Word words[4];
+};
+
+/// One writer thread. `used_bytes` is published with release order after what it covers.
+struct ChunkHeader {
+  std::uint32_t magic;
+  std::uint32_t chunk_bytes;  ///< header included; a multiple of kChunkAlignment
+  std::atomic<std::uint64_t> used_bytes;  ///< from the chunk's start, header included
+  std::uint64_t base_ticks;   ///< time base at the first record
+  std::uint64_t lost_before;  ///< records of this location that were dropped before this chunk
+  PendingCall pending[1];     ///< of depth 0; in the same cache line as used_bytes
+  ChunkKind kind;
+  std::uint32_t location;
+  std::uint32_t sequence;     ///< of the location's chunks, from 0, without holes unless some were overwritten
+  std::uint32_t reserved;
+  std::uint64_t moment_ticks;  ///< one moment on three clocks, taken when the chunk was begun
+  std::int64_t moment_monotonic_ns;
+  std::int64_t moment_realtime_ns;
+  std::uint64_t reserved_words[3];
+};
+static_assert(sizeof(ChunkHeader) == 128);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::int32_t world_rank;
+  std::int32_t world_size;
+  std::int64_t pid;
+  std::uint32_t clock_kind;    ///< ClockKind
+  std::uint32_t thread_level;
+  std::uint32_t end_state;     ///< EndState
+  std::uint32_t is_solo;
+  std::uint64_t start_ticks;
+  std::int64_t start_monotonic_ns;
+  std::int64_t start_realtime_ns;
+  std::uint64_t end_ticks;     ///< 0 while running
+  std::int64_t end_monotonic_ns;
+  std::int64_t end_realtime_ns;
+  std::atomic<std::uint64_t> overhead_ticks;
+  char run_id[64];             ///< NUL-terminated
+  std::atomic<std::uint64_t> losses[kLossCauseCount];
+};
+static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
+
+/// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
+enum class DefinitionKind : std::uint32_t { kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5 };
+
+/// Names of properties (strings).
+inline constexpr char kPropertyHost[] = "host";
+inline constexpr char kPropertyProgram[] = "program";
+inline constexpr char kPropertyCommandLine[] = "command_line";
+inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
+inline constexpr char kPropertyJob[] = "job";
+inline constexpr char kPropertyClockDomain[] = "clock_domain";
+
+inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }
+
+}  // namespace megascope::trace

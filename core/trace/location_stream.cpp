@@ -1,0 +1,86 @@
+#include "core/trace/location_stream.h"
+
+#include <algorithm>
+
+namespace megascope::trace {
+
+LocationStream::LocationStream(const TraceFile& file, LocationId location, const TimeMap& map)
+    : file_(file), location_(location), map_(map) {}
+
+bool LocationStream::next(Call& call) {
+  if (!next_ticks(call)) return false;
+  call.enter_ns = map_.to_ns(call.enter_ns);
+  call.leave_ns = map_.to_ns(call.leave_ns);
+  return true;
+}
+
+bool LocationStream::next_ticks(Call& call) {
+  for (;;) {
+    if (is_draining_) {
+      if (take_held(call)) return true;
+      is_draining_ = false;
+    }
+    if (!next_recorded(call)) break;
+    if (call.depth == 0 && held_.empty()) return true;
+    hold(call);
+    if (call.depth == 0) sort_held();
+  }
+  if (!held_.empty()) {  // their enclosing call never returned
+    sort_held();
+    if (take_held(call)) return true;
+  }
+  return take_pending(call);
+}
+
+bool LocationStream::next_recorded(Call& call) {
+  const auto& chunks = file_.chunks(location_);
+  while (!is_at_end_) {
+    if (has_begun_ && decoder_.next(call)) return true;
+    if (chunk_index_ == chunks.size()) {
+      is_at_end_ = true;
+      return decoder_.flush(call);
+    }
+    decoder_.begin_chunk(chunks[chunk_index_].words, chunks[chunk_index_].header->base_ticks);
+    ++chunk_index_;
+    has_begun_ = true;
+  }
+  return false;
+}
+
+void LocationStream::hold(const Call& call) {
+  held_.push_back({call, {call.facts.begin(), call.facts.end()}});
+}
+
+void LocationStream::sort_held() {
+  std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
+    if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
+    return a.call.leave_ns > b.call.leave_ns;
+  });
+  held_index_ = 0;
+  is_draining_ = true;
+}
+
+bool LocationStream::take_held(Call& call) {
+  if (held_index_ == held_.size()) {
+    held_.clear();
+    return false;
+  }
+  const Held& held = held_[held_index_++];
+  call = held.call;
+  call.facts = held.facts;
+  return true;
+}
+
+bool LocationStream::take_pending(Call& call) {
+  if (has_taken_pending_) return false;
+  has_taken_pending_ = true;
+  std::vector<Fact> facts;
+  if (file_.definitions().info.end_state == EndState::kFinalized || !file_.pending_call(location_, call, facts)) {
+    return false;
+  }
+  call.facts = {};  // nothing of it has happened as far as we know
+  call.leave_ns = std::max(file_.end_ticks(), call.enter_ns);
+  return true;
+}
+
+}  // namespace megascope::trace

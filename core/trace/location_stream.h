@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "core/record/call.h"
+#include "core/record/time_map.h"
+#include "core/trace/decoder.h"
+#include "core/trace/reader.h"
+
+namespace megascope::trace {
+
+/// Calls of one location in order of entry. Records lie in order of return; only calls made inside a callback of another
+/// call (depth > 0) lie before their enclosing one, so only those are held back.
+class LocationStream final : public CallStream {
+ public:
+  /// file outlives the stream.
+  LocationStream(const TraceFile& file, LocationId location, const TimeMap& map);
+  bool next(Call& call) override;
+
+ private:
+  struct Held {
+    Call call;
+    std::vector<Fact> facts;
+  };
+  bool next_recorded(Call& call);
+  bool next_ticks(Call& call);
+  void hold(const Call& call);
+  void sort_held();
+  bool take_held(Call& call);
+  bool take_pending(Call& call);
+
+  const TraceFile& file_;
+  LocationId location_;
+  TimeMap map_;
+  CallDecoder decoder_;
+  std::size_t chunk_index_ = 0;
+  bool has_begun_ = false;
+  bool is_at_end_ = false;
+  bool has_taken_pending_ = false;
+  std::vector<Held> held_;
+  std::size_t held_index_ = 0;
+  bool is_draining_ = false;
+};
+
+}  // namespace megascope::trace

@@ -1,0 +1,196 @@
+#include "core/trace/reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/trace/decoder.h"
+#include "core/trace/definition_codec.h"
+#include "core/trace/location_stream.h"
+
+namespace megascope::trace {
+namespace {
+
+constexpr std::size_t kMaxLocations = std::size_t{1} << 20;
+
+std::string text_of(const char* field, std::size_t size) { return {field, strnlen(field, size)}; }
+
+}  // namespace
+
+TraceFile::~TraceFile() {
+  if (mapping_ != nullptr) munmap(mapping_, bytes_.size());
+}
+
+Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return Status::from_errno("cannot open " + path, errno);
+  struct stat info {};
+  fstat(file, &info);
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size < kFileHeaderBytes) {
+    close(file);
+    return Status::error(path + " is too short to be a MegaScope trace");
+  }
+  void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  close(file);
+  if (mapping == MAP_FAILED) return Status::from_errno("cannot map " + path, errno);
+  std::unique_ptr<TraceFile> trace(new TraceFile);
+  trace->mapping_ = mapping;
+  const Status status = trace->read({static_cast<const std::byte*>(mapping), size});
+  if (!status.is_ok()) return Status::error(path + " " + status.message());
+  result = std::move(trace);
+  return Status::ok();
+}
+
+Status TraceFile::parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result) {
+  std::unique_ptr<TraceFile> trace(new TraceFile);
+  Status status = trace->read(bytes);
+  if (status.is_ok()) result = std::move(trace);
+  return status;
+}
+
+Status TraceFile::read(std::span<const std::byte> bytes) {
+  bytes_ = bytes;
+  if (bytes.size() < kFileHeaderBytes) return Status::error("is too short to be a MegaScope trace");
+  const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
+  if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0) return Status::error("is not a MegaScope trace");
+  if (header.version != kFormatVersion || header.header_bytes != kFileHeaderBytes) {
+    return Status::error("has format version " + std::to_string(header.version) + ", this program reads version " +
+                         std::to_string(kFormatVersion));
+  }
+  read_header(header);
+  scan_chunks();
+  complete_locations();
+  find_end();
+  definitions_.losses[static_cast<std::size_t>(LossCause::kDamaged)] += damaged_count_;
+  return Status::ok();
+}
+
+void TraceFile::read_header(const FileHeader& header) {
+  ProcessInfo& info = definitions_.info;
+  info.world_rank = std::max(header.world_rank, 0);
+  info.world_size = std::max(header.world_size, info.world_rank + 1);
+  info.pid = header.pid;
+  info.run_id = text_of(header.run_id, sizeof header.run_id);
+  info.thread_level = static_cast<int>(header.thread_level & 3);
+  info.clock = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic) ? ClockKind::kMonotonic
+                                                                                      : ClockKind::kTsc;
+  info.start_ticks = header.start_ticks;
+  info.end_ticks = header.end_ticks;
+  info.end_state = header.end_state <= static_cast<std::uint32_t>(EndState::kRecovered)
+                       ? static_cast<EndState>(header.end_state)
+                       : EndState::kRunning;
+  info.is_solo = header.is_solo != 0;
+  info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
+  info.clock_points.push_back({header.start_ticks, header.start_monotonic_ns, header.start_realtime_ns});
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) {
+    definitions_.losses[i] = header.losses[i].load(std::memory_order_relaxed);
+  }
+  if (header.end_ticks > header.start_ticks) {
+    info.clock_points.push_back({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns});
+  }
+}
+
+void TraceFile::scan_chunks() {
+  std::size_t at = kFileHeaderBytes;
+  while (at + sizeof(ChunkHeader) <= bytes_.size()) {
+    const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
+    const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
+                          chunk->chunk_bytes % kChunkAlignment == 0 && chunk->chunk_bytes <= kMaxChunkBytes;
+    if (!is_chunk) {
+      // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at page boundaries.
+      if (chunk->magic != 0) ++damaged_count_;
+      at += kChunkAlignment;
+      continue;
+    }
+    add_chunk(chunk, bytes_.size() - at);
+    at += chunk->chunk_bytes;
+  }
+  for (auto& chunks : locations_) {
+    std::sort(chunks.begin(), chunks.end(),
+              [](const Chunk& a, const Chunk& b) { return a.header->sequence < b.header->sequence; });
+  }
+}
+
+void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
+  const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
+  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
+  if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
+  if (end < sizeof(ChunkHeader)) return;
+  const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
+  const std::size_t size = end - sizeof(ChunkHeader);
+  if (header->kind == ChunkKind::kDefinitions) {
+    damaged_count_ += decode_definitions({payload, size}, definitions_);
+    return;
+  }
+  if (header->kind != ChunkKind::kEvents || header->location >= kMaxLocations) {
+    if (size != 0) ++damaged_count_;
+    return;
+  }
+  if (header->location >= locations_.size()) locations_.resize(header->location + 1);
+  locations_[header->location].push_back(
+      {header, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
+  if (header->moment_ticks > definitions_.info.clock_points.back().ticks && definitions_.info.end_ticks == 0) {
+    definitions_.info.clock_points.push_back(
+        {header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns});
+  }
+}
+
+/// A location and its definition come separately: after damage, one may be there without the other.
+void TraceFile::complete_locations() {
+  if (locations_.size() < definitions_.locations.size()) locations_.resize(definitions_.locations.size());
+  while (definitions_.locations.size() < locations_.size()) {
+    LocationDefinition location;
+    location.id = static_cast<LocationId>(definitions_.locations.size());
+    location.name = location.id == 0 ? "main thread" : "thread " + std::to_string(location.id);
+    location.is_main = location.id == 0;
+    definitions_.locations.push_back(std::move(location));
+  }
+}
+
+void TraceFile::find_end() {
+  std::uint64_t end = definitions_.info.end_ticks;
+  for (LocationId location = 0; location < locations_.size(); ++location) {
+    CallDecoder decoder;
+    Call call;
+    if (!locations_[location].empty()) {
+      const Chunk& last = locations_[location].back();
+      decoder.begin_chunk(last.words, last.header->base_ticks);
+      while (decoder.next(call)) end = std::max(end, call.leave_ns);
+      if (decoder.flush(call)) end = std::max(end, call.leave_ns);
+    }
+    std::vector<Fact> facts;
+    if (definitions_.info.end_ticks == 0 && pending_call(location, call, facts)) end = std::max(end, call.enter_ns);
+  }
+  definitions_.info.end_ticks = std::max(end, definitions_.info.start_ticks);
+}
+
+bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>& facts) const {
+  if (location >= locations_.size() || locations_[location].empty()) return false;
+  const Chunk& last = locations_[location].back();
+  const std::span<const encoding::Word> words(last.header->pending[0].words);
+  if (words[0] == 0) return false;
+  CallDecoder decoder;
+  decoder.begin_chunk(last.words, last.header->base_ticks);
+  std::uint64_t base_ticks = last.header->base_ticks;
+  encoding::Word last_word = 0;
+  for (Call ignored; decoder.next(ignored);) last_word = decoder.last_outer_word();
+  Call ignored;
+  if (decoder.flush(ignored)) last_word = decoder.last_outer_word();
+  base_ticks = decoder.base_ticks();
+  if (words[0] == last_word) return false;
+  if (!CallDecoder::decode_call(words, base_ticks, call, facts)) return false;
+  call.is_pending = true;
+  return true;
+}
+
+std::unique_ptr<CallStream> TraceFile::calls(LocationId location, const TimeMap& map) const {
+  return std::make_unique<LocationStream>(*this, location, map);
+}
+
+}  // namespace megascope::trace

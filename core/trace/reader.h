@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+#include "core/record/time_map.h"
+#include "core/trace/layout.h"
+
+namespace megascope::trace {
+
+/// One process's native trace, read only. Accepts files of running, killed and finished processes, cut short or damaged:
+/// what is readable is read, the rest is counted (LossCause::kDamaged). Thread-safe for reading.
+class TraceFile {
+ public:
+  /// Maps a file. An error when it is no trace, or of another version.
+  static Status open(const std::string& path, std::unique_ptr<TraceFile>& result);
+  /// The same over bytes in memory, 8-byte aligned, which must outlive the object.
+  static Status parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result);
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  const ProcessDefinitions& definitions() const { return definitions_; }
+  /// Calls of a location in order of entry, times through `map` (default: ticks).
+  std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
+  /// Latest time in the trace, in ticks.
+  std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
+  std::size_t size_bytes() const { return bytes_.size(); }
+
+  /// What a location was in when the trace ended; false when it was in nothing. Message facts are as posted.
+  bool pending_call(LocationId location, Call& call, std::vector<Fact>& facts) const;
+
+  struct Chunk {
+    const ChunkHeader* header = nullptr;
+    std::span<const encoding::Word> words;
+  };
+  const std::vector<Chunk>& chunks(LocationId location) const { return locations_[location]; }
+
+ private:
+  TraceFile() = default;
+  Status read(std::span<const std::byte> bytes);
+  void read_header(const FileHeader& header);
+  void scan_chunks();
+  void add_chunk(const ChunkHeader* header, std::size_t room);
+  void complete_locations();
+  void find_end();
+
+  std::span<const std::byte> bytes_;
+  void* mapping_ = nullptr;
+  ProcessDefinitions definitions_;
+  std::vector<std::vector<Chunk>> locations_;
+  std::uint64_t damaged_count_ = 0;
+};
+
+}  // namespace megascope::trace

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/record/source.h"
+#include "core/record/time_map.h"
+#include "core/trace/reader.h"
+
+namespace megascope::trace {
+
+/// Names of what lies in a run folder.
+std::string trace_file_name(std::int32_t world_rank);
+inline constexpr char kRunIdFile[] = "run-id";          ///< two lines: the run id, the scratch folder of rank 0
+inline constexpr char kOptionsFile[] = "options.sh";
+inline constexpr char kReportTextFile[] = "report.txt";
+inline constexpr char kReportJsonFile[] = "report.json";
+
+/// Native traces of a run, as one source with a common time.
+class RunSource final : public RecordSource {
+ public:
+  /// All traces of a run folder, those of solo ranks included. Unreadable ones are named in `problems`; an error when
+  /// none is readable. ranks: only these (empty: all); the run's time is always that of all.
+  static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
+                     std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
+  /// One process's trace in a running job, with the clocks of all processes.
+  static Status open_own(const std::string& path, const std::vector<ProcessClock>& clocks,
+                         std::unique_ptr<RunSource>& result);
+
+  std::int32_t world_size() const override { return world_size_; }
+  const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
+  const ProcessDefinitions& process(std::int32_t world_rank) const override;
+  std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
+  std::int64_t start_realtime_ns() const override { return start_realtime_ns_; }
+  std::uint64_t end_ns() const override { return end_ns_; }
+
+  const TraceFile& file(std::int32_t world_rank) const { return *processes_.at(world_rank).file; }
+  const TimeMap& time_map(std::int32_t world_rank) const { return processes_.at(world_rank).map; }
+
+ private:
+  struct Process {
+    std::unique_ptr<TraceFile> file;
+    TimeMap map;
+  };
+  void add(std::unique_ptr<TraceFile> file, const TimeMap& map);
+
+  std::map<std::int32_t, Process> processes_;
+  std::vector<std::int32_t> ranks_;
+  std::int32_t world_size_ = 1;
+  std::int64_t start_realtime_ns_ = 0;
+  std::uint64_t end_ns_ = 0;
+};
+
+/// Paths of the native traces in a run folder (also in solo-* below it), in no particular order.
+std::vector<std::string> find_traces(const std::string& folder);
+
+}  // namespace megascope::trace
