@@ -2,8 +2,8 @@
 //
 //   mpirun -n 4 heat2d [--cells N] [--steps N] [--slow-rank R] [--slow-percent P]
 //
-// It knows nothing of MegaScope: an ordinary program to look at. --slow-rank makes one rank do P % more work in each
-// step, so that the others have somebody to wait for.
+// It knows nothing of MegaScope: an ordinary program to look at. --slow-rank makes one rank do P %
+// more work in each step, so that the others have somebody to wait for.
 
 #include <mpi.h>
 
@@ -38,11 +38,14 @@ struct Block {
   std::vector<double> next;
 
   std::size_t at(int row, int column) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns + 2) + static_cast<std::size_t>(column);
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns + 2) +
+           static_cast<std::size_t>(column);
   }
 };
 
-int share_of(int cells, int parts, int index) { return cells / parts + (index < cells % parts ? 1 : 0); }
+int share_of(int cells, int parts, int index) {
+  return cells / parts + (index < cells % parts ? 1 : 0);
+}
 
 Block make_block(const Settings& settings) {
   Block block;
@@ -61,28 +64,32 @@ Block make_block(const Settings& settings) {
   block.rows = share_of(settings.cells, shape[0], place[0]);
   block.columns = share_of(settings.cells, shape[1], place[1]);
   block.now.assign(block.at(block.rows + 2, 0), 0.0);
-  if (block.neighbour[kUp] == MPI_PROC_NULL) {  // the upper edge of the plate is hot, the other edges are cold
-    for (int column = 0; column < block.columns + 2; ++column) block.now[block.at(0, column)] = 100.0;
+  if (block.neighbour[kUp] ==
+      MPI_PROC_NULL) {  // the upper edge of the plate is hot, the other edges are cold
+    for (int column = 0; column < block.columns + 2; ++column)
+      block.now[block.at(0, column)] = 100.0;
   }
   block.next = block.now;
   return block;
 }
 
 // Starts the exchange of the frame with the four neighbours: eight requests.
-void start_halo_exchange(Block& block, MPI_Datatype column_type, std::array<MPI_Request, 8>& requests) {
+void start_halo_exchange(Block& block, MPI_Datatype column_type,
+                         std::array<MPI_Request, 8>& requests) {
   double* cells = block.now.data();
-  const std::array<std::size_t, kSides> edge = {block.at(1, 1), block.at(block.rows, 1), block.at(1, 1),
-                                                block.at(1, block.columns)};
-  const std::array<std::size_t, kSides> frame = {block.at(0, 1), block.at(block.rows + 1, 1), block.at(1, 0),
-                                                 block.at(1, block.columns + 1)};
+  const std::array<std::size_t, kSides> edge = {block.at(1, 1), block.at(block.rows, 1),
+                                                block.at(1, 1), block.at(1, block.columns)};
+  const std::array<std::size_t, kSides> frame = {block.at(0, 1), block.at(block.rows + 1, 1),
+                                                 block.at(1, 0), block.at(1, block.columns + 1)};
   const std::array<int, kSides> opposite = {kDown, kUp, kRight, kLeft};
   for (std::size_t side = 0; side < kSides; ++side) {
     const bool is_row = side == kUp || side == kDown;
     const int count = is_row ? block.columns : 1;
     const MPI_Datatype type = is_row ? MPI_DOUBLE : column_type;
-    MPI_Irecv(cells + frame[side], count, type, block.neighbour[side], opposite[side], block.grid, &requests[side]);
-    MPI_Isend(cells + edge[side], count, type, block.neighbour[side], static_cast<int>(side), block.grid,
-              &requests[kSides + side]);
+    MPI_Irecv(cells + frame[side], count, type, block.neighbour[side], opposite[side], block.grid,
+              &requests[side]);
+    MPI_Isend(cells + edge[side], count, type, block.neighbour[side], static_cast<int>(side),
+              block.grid, &requests[kSides + side]);
   }
 }
 
@@ -92,8 +99,8 @@ double relax(Block& block, int first, int last) {
   const std::size_t line = block.at(1, 0);
   for (int row = first; row <= last; ++row) {
     for (std::size_t cell = block.at(row, 1); cell <= block.at(row, block.columns); ++cell) {
-      const double value =
-          0.25 * (block.now[cell - line] + block.now[cell + line] + block.now[cell - 1] + block.now[cell + 1]);
+      const double value = 0.25 * (block.now[cell - line] + block.now[cell + line] +
+                                   block.now[cell - 1] + block.now[cell + 1]);
       change += (value - block.now[cell]) * (value - block.now[cell]);
       block.next[cell] = value;
     }
@@ -140,7 +147,9 @@ int main(int argc, char** argv) {
   Block block = make_block(settings);
   int rank = 0;
   MPI_Comm_rank(block.grid, &rank);
-  const int extra_rows = rank == settings.slow_rank ? std::min(block.rows, block.rows * settings.slow_percent / 100) : 0;
+  const int extra_rows = rank == settings.slow_rank
+                             ? std::min(block.rows, block.rows * settings.slow_percent / 100)
+                             : 0;
   MPI_Datatype column_type = MPI_DATATYPE_NULL;
   MPI_Type_vector(block.rows, 1, block.columns + 2, MPI_DOUBLE, &column_type);
   MPI_Type_commit(&column_type);
@@ -157,8 +166,8 @@ int main(int argc, char** argv) {
   MPI_Reduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, /*root=*/0, block.grid);
   if (rank == 0) {
     const double cells = static_cast<double>(settings.cells) * settings.cells;
-    std::printf("heat2d: %d x %d cells, %d steps: residual %.6e, mean temperature %.6f\n", settings.cells,
-                settings.cells, settings.steps, std::sqrt(residual), sum / cells);
+    std::printf("heat2d: %d x %d cells, %d steps: residual %.6e, mean temperature %.6f\n",
+                settings.cells, settings.cells, settings.steps, std::sqrt(residual), sum / cells);
   }
   MPI_Type_free(&column_type);
   MPI_Comm_free(&block.grid);

@@ -1,8 +1,7 @@
 #include "core/config/environment.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
+#include <unistd.h>
 
 namespace megascope::config {
 

@@ -1,46 +1,69 @@
 #pragma once
 
-/// Every MEGASCOPE_* variable, once. The typed values, the parser, `megascope info`, docs/configuration.md and the dump
-/// beside each trace all come from here. A new option is a new row, and nothing else.
+/// Every MEGASCOPE_* variable, once. The typed values, the parser, `megascope info`,
+/// docs/configuration.md and the dump beside each trace all come from here. A new option is a new
+/// row, and nothing else.
+
+// clang-format off: rows read better as rows
 
 // The words a choice accepts, as enumerator and text; the first one is not special.
 #define MEGASCOPE_BUFFER_POLICIES(X) X(kStop, "stop") X(kFlight, "flight")
 #define MEGASCOPE_CLOCKS(X) X(kAuto, "auto") X(kTsc, "tsc") X(kMonotonic, "monotonic")
 #define MEGASCOPE_REPORT_STYLES(X) X(kFull, "full") X(kShort, "short") X(kOff, "off")
-#define MEGASCOPE_EXPORT_FORMATS(X) X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
+#define MEGASCOPE_EXPORT_FORMATS(X) \
+  X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
-//   member, type   of `Options`: Path, SizeBytes, Names (a list), bool, or an enum made of the choices above
+//   member, type   of `Options`: Path, SizeBytes, Names (a list), bool, or an enum of choices above
 //   default        as a user would write it; empty_default says what an empty one means
-//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices), switch_()
+//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices), on_off()
 //   help           one sentence; example: a value that makes sense
-#define MEGASCOPE_OPTIONS(X)                                                                                          \
-  X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::switch_(), "",                                                \
-    "Records when on; when off the library is loaded but records nothing and writes nothing.", "0")                   \
-  X(out, Path, "MEGASCOPE_OUT", "", "megascope-<job.step> under Slurm, else megascope-<host>-<pid>",                  \
-    Accepts::anything(), "",                                                                                          \
-    "The run folder, made in rank 0's working directory; an existing one is never overwritten (-2, -3, ...).",        \
-    "results/trace")                                                                                                  \
-  X(scratch, Path, "MEGASCOPE_SCRATCH", "", "a local disk, else /dev/shm, chosen by the type of the file system",     \
-    Accepts::anything(), "",                                                                                          \
-    "Folder on each node for the buffers while the program runs; should be local to the node.", "/local/scratch")     \
-  X(buffer_size_bytes, SizeBytes, "MEGASCOPE_BUFFER_SIZE", "1G", "", Accepts::range(1ULL << 20, 1ULL << 40), "bytes", \
-    "Most that is kept for each rank; K, M, G and T are powers of 1024.", "4G")                                       \
-  X(buffer_policy, BufferPolicy, "MEGASCOPE_BUFFER_POLICY", "stop", "",                                               \
-    Accepts::words(MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_TEXT)), "",                                             \
-    "What a full buffer does: stop keeps the oldest calls, flight keeps the newest; losses are counted.", "flight")   \
-  X(exports, Names, "MEGASCOPE_EXPORT", "", "otf2,perfetto up to 64 ranks and 1 GiB of native trace, else none",      \
-    Accepts::list(MEGASCOPE_EXPORT_FORMATS(MEGASCOPE_CHOICE_TEXT)), "",                                               \
-    "Formats written when the program ends; a list with , or + or : between. An explicit list is always obeyed.",     \
-    "otf2+chrome")                                                                                                    \
-  X(report, ReportStyle, "MEGASCOPE_REPORT", "full", "",                                                              \
-    Accepts::words(MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_TEXT)), "",                                               \
-    "What is printed on rank 0's stderr at the end; the whole report is in the run folder in any case.", "short")     \
-  X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "",   \
-    "Source of time: auto takes the TSC where it is invariant, else CLOCK_MONOTONIC.", "monotonic")                   \
-  X(all_ranks, bool, "MEGASCOPE_ALL_RANKS", "0", "", Accepts::switch_(), "",                                          \
-    "Vouches that every rank has loaded the library, where that cannot be asked; wrong, it can hang the job.", "1")   \
-  X(strict, bool, "MEGASCOPE_STRICT", "0", "", Accepts::switch_(), "",                                                \
-    "Makes a bad or unknown option end the program at start instead of being replaced by its default.", "1")          \
-  X(verbose, bool, "MEGASCOPE_VERBOSE", "0", "", Accepts::switch_(), "",                                              \
-    "Says on stderr what is done and why.", "1")
+#define MEGASCOPE_OPTIONS(X) \
+  X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::on_off(), "", \
+    "Records when on; when off the library is loaded but records nothing and writes nothing.", \
+    "0") \
+  X(out, Path, "MEGASCOPE_OUT", "", \
+    "megascope-<job.step> under Slurm, else megascope-<host>-<pid>", Accepts::anything(), "", \
+    "The run folder, made in rank 0's working directory; an existing one is never overwritten " \
+    "(-2, -3, ...).", \
+    "results/trace") \
+  X(scratch, Path, "MEGASCOPE_SCRATCH", "", \
+    "a local disk, else /dev/shm, chosen by the type of the file system", Accepts::anything(), "", \
+    "Folder on each node for the buffers while the program runs; should be local to the node.", \
+    "/local/scratch") \
+  X(buffer_size_bytes, SizeBytes, "MEGASCOPE_BUFFER_SIZE", "1G", "", \
+    Accepts::range(1ULL << 20, 1ULL << 40), "bytes", \
+    "Most that is kept for each rank; K, M, G and T are powers of 1024.", \
+    "4G") \
+  X(buffer_policy, BufferPolicy, "MEGASCOPE_BUFFER_POLICY", "stop", "", \
+    Accepts::words(MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_TEXT)), "", \
+    "What a full buffer does: stop keeps the oldest calls, flight keeps the newest; losses are " \
+    "counted.", \
+    "flight") \
+  X(exports, Names, "MEGASCOPE_EXPORT", "", \
+    "otf2,perfetto up to 64 ranks and 1 GiB of native trace, else none", \
+    Accepts::list(MEGASCOPE_EXPORT_FORMATS(MEGASCOPE_CHOICE_TEXT)), "", \
+    "Formats written when the program ends, as a list. An explicit list is always obeyed.", \
+    "otf2+chrome") \
+  X(report, ReportStyle, "MEGASCOPE_REPORT", "full", "", \
+    Accepts::words(MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_TEXT)), "", \
+    "What is printed on rank 0's stderr at the end; the whole report is in the run folder in any " \
+    "case.", \
+    "short") \
+  X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", \
+    Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \
+    "Source of time: auto takes the TSC where it is invariant, else CLOCK_MONOTONIC.", \
+    "monotonic") \
+  X(all_ranks, bool, "MEGASCOPE_ALL_RANKS", "0", "", Accepts::on_off(), "", \
+    "Vouches that every rank has loaded the library, where that cannot be asked; if that is " \
+    "wrong the job can hang.", \
+    "1") \
+  X(strict, bool, "MEGASCOPE_STRICT", "0", "", Accepts::on_off(), "", \
+    "Makes a bad or unknown option end the program at start instead of being replaced by its " \
+    "default.", \
+    "1") \
+  X(verbose, bool, "MEGASCOPE_VERBOSE", "0", "", Accepts::on_off(), "", \
+    "Says on stderr what is done and why.", \
+    "1")
+
+// clang-format on

@@ -1,10 +1,10 @@
 #include "core/config/options.h"
 
+#include "core/base/text.h"
+
 #include <algorithm>
 #include <optional>
 #include <type_traits>
-
-#include "core/base/text.h"
 
 namespace megascope::config {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kPrefix = "MEGASCOPE_";
 constexpr std::size_t kShownValueBytes = 80;
 
-#define MEGASCOPE_OPTION_ROW(member, type, name, default_text, empty_default, accepts, unit, help, example) \
+#define MEGASCOPE_OPTION_ROW(member, type, name, default_text, empty_default, accepts, unit, help, \
+                             example)                                                              \
   OptionRow{name, default_text, empty_default, accepts, unit, help, example},
 constexpr std::array<OptionRow, kOptionCount> kRows = {MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_ROW)};
 #undef MEGASCOPE_OPTION_ROW
@@ -21,7 +22,8 @@ constexpr std::array<OptionRow, kOptionCount> kRows = {MEGASCOPE_OPTIONS(MEGASCO
 std::string printable(std::string_view value) {
   std::string text(value.substr(0, kShownValueBytes));
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
   return value.size() > kShownValueBytes ? text + "..." : text;
 }
 
@@ -66,7 +68,7 @@ bool parse(const OptionRow& row, std::string_view text, Names& value) {
 }
 
 template <class Choice>
-  requires std::is_enum_v<Choice>
+requires std::is_enum_v<Choice>
 bool parse(const OptionRow& row, std::string_view text, Choice& value) {
   const std::optional<std::size_t> index = choice_index(row, text);
   if (index) value = static_cast<Choice>(*index);
@@ -83,8 +85,10 @@ std::optional<std::string_view> find_value(EnvironmentView environment, std::str
 }
 
 std::string bad_value_text(const OptionRow& row, std::string_view value) {
-  std::string text = std::string(row.name) + "=" + printable(value) + ": accepted is " + accepted_text(row) + "; ";
-  if (row.default_text.empty()) return text + "used instead: the default, " + std::string(row.empty_default);
+  std::string text =
+      std::string(row.name) + "=" + printable(value) + ": accepted is " + accepted_text(row) + "; ";
+  if (row.default_text.empty())
+    return text + "used instead: the default, " + std::string(row.empty_default);
   return text + "used instead: the default, " + std::string(row.default_text);
 }
 
@@ -109,7 +113,8 @@ std::string unknown_name_text(std::string_view name) {
   std::vector<std::string_view> known;
   for (const OptionRow& row : kRows) known.push_back(row.name.substr(kPrefix.size()));
   const std::string shown = printable(name);
-  const std::string_view nearest = nearest_name(std::string_view(shown).substr(kPrefix.size()), known);
+  const std::string_view nearest =
+      nearest_name(std::string_view(shown).substr(kPrefix.size()), known);
   const std::string text = shown + " is no option and is ignored";
   if (nearest.empty()) return text + "; `megascope info` lists the options";
   return text + ": did you mean " + std::string(kPrefix) + std::string(nearest) + "?";
@@ -144,12 +149,17 @@ std::string accepted_text(const OptionRow& row) {
   std::vector<std::string> words;
   for (const std::string_view word : choices_of(row)) words.emplace_back(word);
   switch (row.accepts.kind) {
-    case Accepts::Kind::kAnything: return "a path";
-    case Accepts::Kind::kSwitch: return "1 or 0 (on/off, true/false, yes/no)";
+    case Accepts::Kind::kAnything:
+      return "a path";
+    case Accepts::Kind::kSwitch:
+      return "1 or 0 (on/off, true/false, yes/no)";
     case Accepts::Kind::kRange:
-      return "a size from " + human_bytes(row.accepts.least) + " to " + human_bytes(row.accepts.most);
-    case Accepts::Kind::kWords: return "one of " + joined(words, ", ");
-    case Accepts::Kind::kList: return "a list of " + joined(words, ", ") + " (none stands alone)";
+      return "a size from " + human_bytes(row.accepts.least) + " to " +
+             human_bytes(row.accepts.most);
+    case Accepts::Kind::kWords:
+      return "one of " + joined(words, ", ");
+    case Accepts::Kind::kList:
+      return "a list of " + joined(words, ", ") + " (none stands alone)";
   }
   return {};
 }
@@ -161,7 +171,8 @@ std::string_view default_for_people(const OptionRow& row) noexcept {
 LoadedOptions load_options(EnvironmentView environment) {
   LoadedOptions loaded;
   std::size_t index = 0;
-#define MEGASCOPE_OPTION_LOAD(member, ...) load_row(index++, environment, loaded.values.member, loaded);
+#define MEGASCOPE_OPTION_LOAD(member, ...) \
+  load_row(index++, environment, loaded.values.member, loaded);
   MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_LOAD)
 #undef MEGASCOPE_OPTION_LOAD
   find_unknown_names(environment, loaded.problems);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/config/option_table.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +9,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/config/option_table.h"
 
 namespace megascope::config {
 
@@ -31,10 +31,12 @@ struct Accepts {
   std::string_view choices;
 
   static constexpr Accepts anything() { return {}; }
-  static constexpr Accepts range(std::uint64_t low, std::uint64_t high) { return {Kind::kRange, low, high, {}}; }
+  static constexpr Accepts range(std::uint64_t low, std::uint64_t high) {
+    return {Kind::kRange, low, high, {}};
+  }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
-  static constexpr Accepts switch_() { return {Kind::kSwitch, 0, 0, {}}; }
+  static constexpr Accepts on_off() { return {Kind::kSwitch, 0, 0, {}}; }
 };
 
 /// One row of the table, for those who show it: help, `megascope info`, documentation.
@@ -60,7 +62,8 @@ std::string_view default_for_people(const OptionRow& row) noexcept;
 /// The words of `row`, in the order of the table; none when it is no choice and no list.
 std::vector<std::string_view> choices_of(const OptionRow& row);
 
-/// The values, one member a row. Made by `load_options`; value-initialised it does not hold the defaults.
+/// The values, one member a row. Made by `load_options`; value-initialised it does not hold the
+/// defaults.
 struct Options {
 #define MEGASCOPE_OPTION_MEMBER(member, type, ...) type member{};
   MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_MEMBER)
@@ -76,7 +79,8 @@ enum class OptionSource { kDefault, kEnvironment, kReplaced };
 
 struct LoadedOptions {
   Options values;
-  std::array<std::string, kOptionCount> texts;     ///< the value used of each row, as a user would write it
+  std::array<std::string, kOptionCount>
+      texts;  ///< the value used of each row, as a user would write it
   std::array<OptionSource, kOptionCount> sources;  ///< of each row
   std::vector<std::string> problems;               ///< one sentence each, for the user
 
@@ -88,12 +92,14 @@ struct LoadedOptions {
 using EnvironmentView = std::span<const std::string>;
 
 /// Reads every option. Pure: the same list gives the same result; any thread.
-/// Names without MEGASCOPE_ are not looked at. An empty value is the default. Of a name twice the first counts, as in
-/// getenv. A bad value is replaced by the default, an unknown name is ignored; each is one sentence in `problems` that
-/// says so: variable, value, what is accepted, what is used instead.
+/// Names without MEGASCOPE_ are not looked at. An empty value is the default. Of a name twice the
+/// first counts, as in getenv. A bad value is replaced by the default, an unknown name is ignored;
+/// each is one sentence in `problems` that says so: variable, value, what is accepted, what is used
+/// instead.
 LoadedOptions load_options(EnvironmentView environment);
 
-/// The values used, as a POSIX shell script that sets them again: comments with help and default, then `export`.
+/// The values used, as a POSIX shell script that sets them again: comments with help and default,
+/// then `export`.
 std::string dump_options_sh(const LoadedOptions& options);
 
 /// The whole of docs/configuration.md.

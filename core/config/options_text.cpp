@@ -8,9 +8,12 @@ namespace {
 
 std::string_view source_text(OptionSource source) noexcept {
   switch (source) {
-    case OptionSource::kDefault: return "default";
-    case OptionSource::kEnvironment: return "set in the environment";
-    case OptionSource::kReplaced: return "default, because the value given was bad";
+    case OptionSource::kDefault:
+      return "default";
+    case OptionSource::kEnvironment:
+      return "set in the environment";
+    case OptionSource::kReplaced:
+      return "default, because the value given was bad";
   }
   return {};
 }
@@ -43,21 +46,28 @@ std::string dump_options_sh(const LoadedOptions& options) {
 std::string options_markdown() {
   std::string text =
       "# Configuration\n\n"
-      "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target megascope_gen_docs -->\n\n"
-      "MegaScope is configured by environment variables. All ranks should see the same ones; rank 0 says once what is\n"
-      "wrong with them. An empty value is the default. A bad value is replaced by the default, an unknown name is\n"
-      "ignored, and both are said, unless `MEGASCOPE_STRICT=1` makes them fatal. Lists accept `,` `+` `:` alike, because\n"
-      "`srun --export` splits at commas. The values a run used lie in its folder as `options.sh`, which a shell can "
+      "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target "
+      "megascope_gen_docs -->\n\n"
+      "MegaScope is configured by environment variables. All ranks should see the same ones; rank "
+      "0 says once what is\n"
+      "wrong with them. An empty value is the default. A bad value is replaced by the default, an "
+      "unknown name is\n"
+      "ignored, and both are said, unless `MEGASCOPE_STRICT=1` makes them fatal. Lists accept `,` "
+      "`+` `:` alike, because\n"
+      "`srun --export` splits at commas. The values a run used lie in its folder as `options.sh`, "
+      "which a shell can "
       "source.\n\n"
       "| variable | default | accepted | example |\n|---|---|---|---|\n";
   for (const OptionRow& row : option_rows()) {
-    const std::string shown_default = row.default_text.empty() ? cell(row.empty_default) : code(row.default_text);
+    const std::string shown_default =
+        row.default_text.empty() ? cell(row.empty_default) : code(row.default_text);
     text += "| [" + code(row.name) + "](#" + lower_case(row.name) + ") | " + shown_default + " | " +
             cell(accepted_text(row)) + " | " + code(row.example) + " |\n";
   }
   for (const OptionRow& row : option_rows()) {
     text += "\n## " + std::string(row.name) + "\n\n" + std::string(row.help) + "\n\n";
-    text += "Default: " + cell(default_for_people(row)) + ". Accepted: " + cell(accepted_text(row)) + ".";
+    text += "Default: " + cell(default_for_people(row)) +
+            ". Accepted: " + cell(accepted_text(row)) + ".";
     if (!row.unit.empty()) text += " Unit: " + std::string(row.unit) + ".";
     text += " Example: `" + std::string(row.name) + "=" + std::string(row.example) + "`.\n";
   }

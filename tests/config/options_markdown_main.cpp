@@ -1,11 +1,12 @@
-// options_markdown FILE writes the documentation of the options; --compare FILE tells whether it is up to date.
+// options_markdown FILE writes the documentation of the options; --compare FILE tells whether it is
+// up to date.
+
+#include "core/config/options.h"
 
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
-
-#include "core/config/options.h"
 
 int main(int argc, char** argv) {
   const bool compares = argc == 3 && std::string(argv[1]) == "--compare";

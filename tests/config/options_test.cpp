@@ -15,7 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-LoadedOptions load(const std::vector<std::string>& environment) { return load_options(environment); }
+LoadedOptions load(const std::vector<std::string>& environment) {
+  return load_options(environment);
+}
 
 TEST(Options, AreTheDefaultsWhenNothingIsSet) {
   const LoadedOptions loaded = load({});
@@ -35,10 +37,11 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
 }
 
 TEST(Options, AreReadFromTheEnvironment) {
-  const LoadedOptions loaded = load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
-                                     "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight",
-                                     "MEGASCOPE_EXPORT=otf2", "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes",
-                                     "MEGASCOPE_REPORT=short", "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true"});
+  const LoadedOptions loaded =
+      load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
+            "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
+            "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
+            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -57,24 +60,29 @@ TEST(Options, AreReadFromTheEnvironment) {
 
 TEST(Options, AcceptCommaPlusAndColonInLists) {
   for (const char* list : {"otf2,chrome", "otf2+chrome", "otf2:chrome", " OTF2 ,, chrome+otf2:"}) {
-    EXPECT_THAT(load({std::string("MEGASCOPE_EXPORT=") + list}).values.exports, ElementsAre("otf2", "chrome")) << list;
+    EXPECT_THAT(load({std::string("MEGASCOPE_EXPORT=") + list}).values.exports,
+                ElementsAre("otf2", "chrome"))
+        << list;
   }
 }
 
 TEST(Options, NameABadValueWhatIsAcceptedAndWhatIsUsedInstead) {
   const LoadedOptions loaded = load({"MEGASCOPE_BUFFER_SIZE=12Q"});
   EXPECT_EQ(loaded.values.buffer_size_bytes, 1073741824u);
-  EXPECT_THAT(loaded.problems, ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: accepted is a size from 1 MiB to 1 TiB; used "
-                                           "instead: the default, 1G"));
+  EXPECT_THAT(loaded.problems,
+              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: accepted is a size from 1 MiB to 1 TiB; used "
+                          "instead: the default, 1G"));
   EXPECT_THAT(load({"MEGASCOPE_BUFFER_POLICY=ring"}).problems,
-              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: accepted is one of stop, flight; used instead: the default, "
+              ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: accepted is one of stop, flight; used "
+                          "instead: the default, "
                           "stop"));
 }
 
 TEST(Options, RefuseSizesOutOfRange) {
   EXPECT_EQ(load({"MEGASCOPE_BUFFER_SIZE=1048576"}).values.buffer_size_bytes, 1048576u);
   EXPECT_EQ(load({"MEGASCOPE_BUFFER_SIZE=1T"}).values.buffer_size_bytes, 1099511627776u);
-  for (const char* bad : {"1048575", "1025G", "-1G", "1e30", "inf", "nan", "0x10", "G", "1 2", "99999999999999999999999"}) {
+  for (const char* bad : {"1048575", "1025G", "-1G", "1e30", "inf", "nan", "0x10", "G", "1 2",
+                          "99999999999999999999999"}) {
     const LoadedOptions loaded = load({std::string("MEGASCOPE_BUFFER_SIZE=") + bad});
     EXPECT_EQ(loaded.values.buffer_size_bytes, 1073741824u) << bad;
     EXPECT_EQ(loaded.problems.size(), 1u) << bad;
@@ -90,10 +98,14 @@ TEST(Options, RefuseNoneBesideAnotherFormatAndUnknownFormats) {
 }
 
 TEST(Options, SuggestTheOptionMeantForAnUnknownName) {
-  EXPECT_THAT(load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
-              ElementsAre("MEGASCOPE_BUFER_SIZE is no option and is ignored: did you mean MEGASCOPE_BUFFER_SIZE?"));
-  EXPECT_THAT(load({"MEGASCOPE_EXPORTS=otf2"}).problems, ElementsAre(HasSubstr("did you mean MEGASCOPE_EXPORT?")));
-  EXPECT_THAT(load({"MEGASCOPE_QUUX_FROBNICATE=1"}).problems, ElementsAre(HasSubstr("`megascope info` lists")));
+  EXPECT_THAT(
+      load({"MEGASCOPE_BUFER_SIZE=1G"}).problems,
+      ElementsAre(
+          "MEGASCOPE_BUFER_SIZE is no option and is ignored: did you mean MEGASCOPE_BUFFER_SIZE?"));
+  EXPECT_THAT(load({"MEGASCOPE_EXPORTS=otf2"}).problems,
+              ElementsAre(HasSubstr("did you mean MEGASCOPE_EXPORT?")));
+  EXPECT_THAT(load({"MEGASCOPE_QUUX_FROBNICATE=1"}).problems,
+              ElementsAre(HasSubstr("`megascope info` lists")));
   EXPECT_THAT(load({"XMEGASCOPE_OUT=1", "MEGASCOPE_WITHOUT_VALUE", ""}).problems, IsEmpty());
 }
 
@@ -123,14 +135,16 @@ TEST(Options, ShowBadValuesWithoutControlCharactersAndCutShort) {
 TEST(OptionDump, SaysTheValueUsedItsDefaultAndWhy) {
   const std::string dump = dump_options_sh(load({"MEGASCOPE_OUT=it's", "MEGASCOPE_CLOCK=sundial"}));
   EXPECT_THAT(dump, HasSubstr("export MEGASCOPE_OUT='it'\\''s'\n"));
-  EXPECT_THAT(dump, HasSubstr("# Default: auto. This value: default, because the value given was bad.\n"
-                              "export MEGASCOPE_CLOCK='auto'\n"));
+  EXPECT_THAT(dump,
+              HasSubstr("# Default: auto. This value: default, because the value given was bad.\n"
+                        "export MEGASCOPE_CLOCK='auto'\n"));
   EXPECT_THAT(dump, HasSubstr("export MEGASCOPE_BUFFER_SIZE='1G'\n"));
 }
 
 TEST(OptionDump, GivesTheSameOptionsWhenSourcedByAShell) {
   const std::string value = "a'b \"$HOME\" `id` \\ ;\n#x";
-  const std::string script = dump_options_sh(load({"MEGASCOPE_OUT=" + value})) + "printf %s \"$MEGASCOPE_OUT\"\n";
+  const std::string script =
+      dump_options_sh(load({"MEGASCOPE_OUT=" + value})) + "printf %s \"$MEGASCOPE_OUT\"\n";
   const std::string path = ::testing::TempDir() + "megascope_option_dump_test.sh";
   std::FILE* file = std::fopen(path.c_str(), "w");
   ASSERT_NE(file, nullptr);

@@ -1,18 +1,20 @@
 // Any environment gives options, and the dump of the values used gives the same options again.
 
+#include "core/config/options.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "core/config/options.h"
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size_bytes) {
   std::vector<std::string> environment(1);
   for (std::size_t i = 0; i < size_bytes; ++i) {
-    if (bytes[i] == 0) environment.emplace_back();
-    else environment.back() += static_cast<char>(bytes[i]);
+    if (bytes[i] == 0)
+      environment.emplace_back();
+    else
+      environment.back() += static_cast<char>(bytes[i]);
   }
   const auto loaded = megascope::config::load_options(environment);
   std::vector<std::string> used;
