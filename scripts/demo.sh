@@ -1,0 +1,50 @@
+#!/bin/bash
+# Sets up, builds `release` and traces an unmodified example on four ranks.
+#   scripts/demo.sh [folder]     where the run folder goes; default build/demo
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=release
+out=${1:-build/demo}
+bin=build/$preset
+
+scripts/setup.sh build
+
+echo "demo: building (log: $bin/build.log)"
+mkdir -p "$bin" "$out"
+if ! { cmake --preset $preset && cmake --build --preset $preset -j "$(nproc)"; } >"$bin/build.log" 2>&1; then
+  tail -n 40 "$bin/build.log" >&2
+  exit 1
+fi
+
+mpirun=(mpirun)
+! command -v mpirun.openmpi >/dev/null || mpirun=(mpirun.openmpi)
+mpirun+=(--oversubscribe -n 4)
+[ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
+
+library=$PWD/$bin/lib/libmegascope.so
+program=("$bin/examples/heat2d" --slow-rank 2)
+run_folder=$out/heat2d
+number=1
+while [ -e "$run_folder" ]; do  # the library would choose the same free name
+  number=$((number + 1))
+  run_folder=$out/heat2d-$number
+done
+
+echo "demo: the program is not changed and not recompiled, only preloaded:"
+echo
+echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so ${program[*]}"
+echo
+OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$PWD/$run_folder" \
+  "${program[@]}"
+
+echo
+echo "demo: the run folder is $run_folder"
+ls -1 --group-directories-first "$run_folder" | sed 's/^/  /'
+echo
+echo "demo: to look at the traces"
+find "$run_folder" \( -name '*.otf2' -printf '  %p\n      open it in Vampir, or print it with otf2-print\n' \) -o \
+  \( -name '*.perfetto-trace' -printf '  %p\n      open it at https://ui.perfetto.dev (it stays in your browser)\n' \) -o \
+  \( -name '*.json.gz' -printf '  %p\n      open it at https://ui.perfetto.dev or chrome://tracing\n' \)
+echo "  the report again: $bin/bin/megascope report $run_folder"
+echo "  other formats:    $bin/bin/megascope export $run_folder --format chrome"
