@@ -8,7 +8,8 @@ if(uid EQUAL 0)
 endif()
 # Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory.
 set(MEGASCOPE_MPI_ENVIRONMENT
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
+  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
+  GTEST_COLOR=no)
 if(MEGASCOPE_SANITIZE MATCHES "address")  # what Open MPI does not free is not ours
   list(APPEND MEGASCOPE_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
 endif()

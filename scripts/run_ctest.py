@@ -12,7 +12,8 @@ import sys
 import xml.etree.ElementTree
 
 SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+|No tests were found")
-GTEST_SKIPPED = re.compile(r"^(?:\[[\d,]+\]<\w+>:?\s*)?\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
+COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[\d;]*m")  # GoogleTest's under mpirun, as ctest writes it
+GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
 GTEST_REASON = re.compile(r"^.*: Skipped\n(.*)$", re.MULTILINE)
 SCRIPT_REASON = re.compile(r"SKIPPED: *(.*)")
 
@@ -32,7 +33,7 @@ def read_skips(junit):
     """[(name, reason)] of every skipped test in a JUnit file written by ctest."""
     skips = []
     for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
-        output = case.findtext("system-out") or ""
+        output = COLOUR.sub("", case.findtext("system-out") or "")
         reasons = GTEST_REASON.findall(output) or SCRIPT_REASON.findall(output)
         reason = reasons[0].strip() if reasons else "no reason given"
         if case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
@@ -57,7 +58,7 @@ def report(skips, allowed):
 def run_ctest(folder, junit, arguments):
     """Runs ctest and passes its output on up to the summary; (exit status, summary lines)."""
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-label-summary", "--no-tests=error",
-               "--output-junit", junit, *arguments]
+               "--test-output-size-passed", "1000000", "--output-junit", junit, *arguments]
     summary = []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     for line in process.stdout:

@@ -1,0 +1,50 @@
+"""scripts/run_ctest.py sees every kind of skip, its reason, and whether it is allowed."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "scripts"))
+import run_ctest
+
+JUNIT = """<?xml version="1.0"?><testsuite>
+<testcase name="a.Runs" status="run"><system-out>[       OK ] A.Runs (0 ms)</system-out></testcase>
+<testcase name="a.Skips" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>
+/x/t.cpp:3: Skipped
+because of the moon
+[  SKIPPED ] A.Skips (0 ms)
+</system-out></testcase>
+<testcase name="script" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+<system-out>SKIPPED: no device</system-out></testcase>
+<testcase name="off" status="disabled"><system-out></system-out></testcase>
+<testcase name="b.ranks2" status="run"><system-out>[NON-XML-CHAR-0x1B][0;32m[ RUN      ] [NON-XML-CHAR-0x1B][mB.S
+/x/t.cpp:9: Skipped
+too few ranks
+[NON-XML-CHAR-0x1B][0;32m[  SKIPPED ] [NON-XML-CHAR-0x1B][mB.S (0 ms)
+[NON-XML-CHAR-0x1B][0;32m[  SKIPPED ] [NON-XML-CHAR-0x1B][mB.S (0 ms)
+</system-out></testcase></testsuite>"""
+
+SKIPS = [("a.Skips", "because of the moon"), ("script", "no device"), ("off", "no reason given"),
+         ("b.ranks2:B.S", "too few ranks")]
+
+
+class Skips(unittest.TestCase):
+    def written(self, text):
+        file = tempfile.NamedTemporaryFile("w", delete=False)
+        self.addCleanup(os.remove, file.name)
+        with file:
+            file.write(text)
+        return file.name
+
+    def test_every_kind_is_seen_with_its_reason(self):
+        self.assertEqual(run_ctest.read_skips(self.written(JUNIT)), SKIPS)
+
+    def test_only_listed_ones_are_allowed_and_whole_names_count(self):
+        allowed = run_ctest.read_allowed(self.written("# comment\na\\.Ski  not the whole name\noff  known\n"))
+        self.assertEqual(allowed[1][1], "known")
+        self.assertEqual(run_ctest.report(SKIPS, allowed), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
