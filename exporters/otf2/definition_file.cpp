@@ -1,0 +1,214 @@
+#include "exporters/otf2/definition_file.h"
+
+#include "exporters/otf2/vocabulary.h"
+
+#include <algorithm>
+
+namespace megascope::otf2 {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint32_t kMachineNode = 0;
+constexpr const char* kRegionWithoutName = "(region not defined in the trace)";
+
+}  // namespace
+
+DefinitionFile::DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_size,
+                               const SharedDefinitions& definitions, const ArchiveContent& content)
+    : writer_(writer), world_size_(world_size), definitions_(definitions), content_(content) {}
+
+OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
+  write_clock(clock);
+  write_paradigms();
+  write_attributes();
+  write_regions();
+  write_system_tree();
+  write_processes();
+  write_comms();
+  if (has_threads()) write_thread_teams();
+  return error_;
+}
+
+void DefinitionFile::write_clock(const ClockFacts& clock) {
+  const std::uint64_t realtime = clock.start_realtime_ns > 0
+                                     ? static_cast<std::uint64_t>(clock.start_realtime_ns)
+                                     : OTF2_UNDEFINED_TIMESTAMP;
+  check(
+      OTF2_GlobalDefWriter_WriteClockProperties(writer_, kNsPerSecond, 0, clock.end_ns, realtime));
+}
+
+void DefinitionFile::write_paradigms() {
+  check(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_MPI, text("MPI"),
+                                           OTF2_PARADIGM_CLASS_PROCESS));
+  OTF2_AttributeValue name_template;
+  name_template.stringRef = text("MPI communicator ${id}");
+  check(OTF2_GlobalDefWriter_WriteParadigmProperty(writer_, OTF2_PARADIGM_MPI,
+                                                   OTF2_PARADIGM_PROPERTY_COMM_NAME_TEMPLATE,
+                                                   OTF2_TYPE_STRING, name_template));
+  if (!has_threads()) return;
+  check(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_PTHREAD, text("POSIX threads"),
+                                           OTF2_PARADIGM_CLASS_THREAD_CREATE_WAIT));
+}
+
+void DefinitionFile::write_attributes() {
+  check(OTF2_GlobalDefWriter_WriteAttribute(
+      writer_, static_cast<std::uint32_t>(EventAttribute::kUnfinished), text("unfinished"),
+      text("1: the call had not returned when the trace ended"), OTF2_TYPE_UINT8));
+  check(OTF2_GlobalDefWriter_WriteAttribute(
+      writer_, static_cast<std::uint32_t>(EventAttribute::kMpiError), text("mpi_error"),
+      text("the MPI error code that the call returned"), OTF2_TYPE_INT64));
+}
+
+void DefinitionFile::write_regions() {
+  std::uint32_t id = 0;
+  for (const RegionDefinition& region : definitions_.regions) write_region(id++, region);
+  if (!content_.summary.has_undefined_region) return;
+  RegionDefinition undefined;
+  undefined.name = kRegionWithoutName;
+  write_region(id, undefined);
+}
+
+void DefinitionFile::write_region(std::uint32_t id, const RegionDefinition& region) {
+  const std::uint32_t name = text(region.name);
+  check(OTF2_GlobalDefWriter_WriteRegion(writer_, id, name, name, text(region.group),
+                                         otf2_role(region.role), otf2_paradigm(region.paradigm),
+                                         OTF2_REGION_FLAG_NONE, text(""), 0, 0));
+}
+
+void DefinitionFile::write_system_tree() {
+  const std::string machine = content_.job.empty() ? "MPI job" : "MPI job " + content_.job;
+  write_node(machine, "machine", OTF2_UNDEFINED_SYSTEM_TREE_NODE, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
+  for (const ProcessEntry& process : content_.processes) {
+    if (nodes_.contains(process.host)) continue;
+    const std::string name = process.host.empty() ? "(unknown node)" : process.host;
+    nodes_[process.host] =
+        write_node(name, "node", kMachineNode, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
+  }
+}
+
+std::uint32_t DefinitionFile::write_node(const std::string& name, const char* class_name,
+                                         std::uint32_t parent, OTF2_SystemTreeDomain domain) {
+  const std::uint32_t id = parent == OTF2_UNDEFINED_SYSTEM_TREE_NODE
+                               ? kMachineNode
+                               : static_cast<std::uint32_t>(nodes_.size()) + 1;
+  check(
+      OTF2_GlobalDefWriter_WriteSystemTreeNode(writer_, id, text(name), text(class_name), parent));
+  check(OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(writer_, id, domain));
+  return id;
+}
+
+void DefinitionFile::write_processes() {
+  auto next = content_.processes.begin();
+  for (std::int32_t rank = 0; rank < world_size_; ++rank) {
+    const bool is_here = next != content_.processes.end() && next->world_rank == rank;
+    write_process(rank, is_here ? &*next++ : nullptr);
+  }
+}
+
+void DefinitionFile::write_process(std::int32_t world_rank, const ProcessEntry* entry) {
+  const auto group = static_cast<std::uint32_t>(world_rank);
+  const std::string name =
+      "Rank " + std::to_string(world_rank) + (entry == nullptr ? " (no trace)" : "");
+  check(OTF2_GlobalDefWriter_WriteLocationGroup(
+      writer_, group, text(name), OTF2_LOCATION_GROUP_TYPE_PROCESS,
+      entry == nullptr ? kMachineNode : nodes_.at(entry->host), OTF2_UNDEFINED_LOCATION_GROUP));
+  const std::vector<LocationEntry> none = {{.name = "main thread", .event_count = 0}};
+  const std::vector<LocationEntry>& locations =
+      entry == nullptr || entry->locations.empty() ? none : entry->locations;
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    check(OTF2_GlobalDefWriter_WriteLocation(writer_, location_id(world_rank, i),
+                                             text(locations[i].name), OTF2_LOCATION_TYPE_CPU_THREAD,
+                                             locations[i].event_count, group));
+  }
+}
+
+DefinitionFile::Members DefinitionFile::comm_locations() const {
+  Members members;
+  for (std::int32_t rank = 0; rank < world_size_; ++rank) members.push_back(location_id(rank, 0));
+  return members;
+}
+
+void DefinitionFile::write_comms() {
+  group(OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, comm_locations());
+  for (const SharedComm& comm : definitions_.comms) {
+    const auto id = static_cast<std::uint32_t>(comm_ids_.size());
+    write_comm(id, comm);
+    comm_ids_.emplace(comm.key, id);
+  }
+}
+
+void DefinitionFile::write_comm(std::uint32_t id, const SharedComm& comm) {
+  std::uint32_t parent = OTF2_UNDEFINED_COMM;
+  const auto found = comm_ids_.find(comm.parent_key);
+  if (found != comm_ids_.end()) parent = found->second;
+  const auto& with_events = content_.summary.comms_with_events;
+  const OTF2_CommFlag flags = id < with_events.size() && with_events[id]
+                                  ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS
+                                  : OTF2_COMM_FLAG_NONE;
+  const std::uint32_t name = text(comm.name);
+  if (comm.kind == CommKind::kInter) {
+    const std::uint32_t group_a = comm_group(comm.members);
+    const std::uint32_t group_b = comm_group(comm.remote_members);
+    check(OTF2_GlobalDefWriter_WriteInterComm(writer_, id, name, group_a, group_b, parent, flags));
+    return;
+  }
+  const std::uint32_t ranks = comm.kind == CommKind::kSelf
+                                  ? group(OTF2_GROUP_TYPE_COMM_SELF, OTF2_PARADIGM_MPI, {})
+                                  : comm_group(comm.members);
+  check(OTF2_GlobalDefWriter_WriteComm(writer_, id, name, ranks, parent, flags));
+}
+
+std::uint32_t DefinitionFile::comm_group(const std::vector<RankRun>& ranks) {
+  Members members;
+  for (const std::int32_t rank : expand(ranks)) members.push_back(static_cast<std::uint64_t>(rank));
+  return group(OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, members);
+}
+
+// Threads of a process are a contingent of their own, which ThreadBegin and ThreadEnd refer to.
+void DefinitionFile::write_thread_teams() {
+  Members threads;
+  for (const ProcessEntry& process : content_.processes) {
+    for (std::size_t i = 0; i < process.locations.size(); ++i)
+      threads.push_back(location_id(process.world_rank, i));
+  }
+  group(OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_PTHREAD, threads);
+  std::uint64_t first = 0;
+  for (const ProcessEntry& process : content_.processes) {
+    const std::size_t count = process.locations.size();
+    if (count > 1) {
+      Members members(count);
+      for (std::size_t i = 0; i < count; ++i) members[i] = first + i;
+      const std::uint32_t team = group(OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_PTHREAD, members);
+      const std::string name = "threads of rank " + std::to_string(process.world_rank);
+      check(OTF2_GlobalDefWriter_WriteComm(
+          writer_, team_comm_id(definitions_.comms.size(), process.world_rank), text(name), team,
+          OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+    }
+    first += count;
+  }
+}
+
+bool DefinitionFile::has_threads() const {
+  return std::ranges::any_of(
+      content_.processes, [](const ProcessEntry& process) { return process.locations.size() > 1; });
+}
+
+std::uint32_t DefinitionFile::text(const std::string& text) {
+  const auto [found, is_new] = texts_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
+  if (is_new) check(OTF2_GlobalDefWriter_WriteString(writer_, found->second, text.c_str()));
+  return found->second;
+}
+
+std::uint32_t DefinitionFile::group(OTF2_GroupType type, OTF2_Paradigm paradigm,
+                                    const Members& members) {
+  const auto [found, is_new] =
+      groups_.emplace(std::pair(type << 8 | paradigm, members), group_count_);
+  if (is_new) {
+    check(OTF2_GlobalDefWriter_WriteGroup(
+        writer_, group_count_++, text(""), type, paradigm, OTF2_GROUP_FLAG_NONE,
+        static_cast<std::uint32_t>(members.size()), members.data()));
+  }
+  return found->second;
+}
+
+}  // namespace megascope::otf2

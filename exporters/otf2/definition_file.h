@@ -1,0 +1,80 @@
+#pragma once
+
+#include "exporters/otf2/archive_content.h"
+#include "exporters/otf2/shared_definitions.h"
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace megascope::otf2 {
+
+/// What the trace says about time.
+struct ClockFacts {
+  std::uint64_t end_ns = 0;            ///< no event is later
+  std::int64_t start_realtime_ns = 0;  ///< of ns 0 of the run; 0 when unknown
+};
+
+/// OTF2 id of the communicator that stands for the threads of a process. After those of MPI.
+inline std::uint32_t team_comm_id(std::size_t mpi_comm_count, std::int32_t world_rank) {
+  return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(world_rank);
+}
+
+/// Writes the global definitions of an archive. Only what is referred to is defined, each thing
+/// once, before it is referred to, with ascending ids. Ranks without a trace get a location group
+/// and an empty main thread, so that ranks of MPI_COMM_WORLD are what OTF2 says they are: positions
+/// in the group of communication locations.
+class DefinitionFile {
+ public:
+  /// writer: open; the caller closes it. All must outlive this object.
+  DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_size,
+                 const SharedDefinitions& definitions, const ArchiveContent& content);
+
+  /// OTF2_SUCCESS, or the first error. Once.
+  OTF2_ErrorCode write(const ClockFacts& clock);
+
+ private:
+  using Members = std::vector<std::uint64_t>;
+
+  void write_clock(const ClockFacts& clock);
+  void write_paradigms();
+  void write_attributes();
+  void write_regions();
+  void write_region(std::uint32_t id, const RegionDefinition& region);
+  void write_system_tree();
+  std::uint32_t write_node(const std::string& name, const char* class_name, std::uint32_t parent,
+                           OTF2_SystemTreeDomain domain);
+  void write_processes();
+  void write_process(std::int32_t world_rank, const ProcessEntry* entry);
+  void write_comms();
+  void write_comm(std::uint32_t id, const SharedComm& comm);
+  void write_thread_teams();
+
+  std::uint32_t text(const std::string& text);
+  std::uint32_t group(OTF2_GroupType type, OTF2_Paradigm paradigm, const Members& members);
+  std::uint32_t comm_group(const std::vector<RankRun>& ranks);
+  Members comm_locations() const;
+  bool has_threads() const;
+  void check(OTF2_ErrorCode code) {
+    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
+  }
+
+  OTF2_GlobalDefWriter* writer_;
+  std::int32_t world_size_;
+  const SharedDefinitions& definitions_;
+  const ArchiveContent& content_;
+  std::map<std::string, std::uint32_t> texts_;
+  std::map<std::string, std::uint32_t> nodes_;  ///< by host
+  std::unordered_map<std::uint64_t, std::uint32_t>
+      comm_ids_;  ///< by SharedComm::key, of those written
+  std::map<std::pair<int, Members>, std::uint32_t> groups_;  ///< by type and paradigm, and members
+  std::uint32_t group_count_ = 0;
+  OTF2_ErrorCode error_ = OTF2_SUCCESS;
+};
+
+}  // namespace megascope::otf2

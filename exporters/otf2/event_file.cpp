@@ -1,0 +1,227 @@
+#include "exporters/otf2/event_file.h"
+
+#include "exporters/otf2/vocabulary.h"
+
+#include <algorithm>
+
+namespace megascope::otf2 {
+namespace {
+
+constexpr std::uint64_t kProgressCalls = 1 << 16;
+
+std::uint32_t unsigned_tag(const Fact& fact) { return static_cast<std::uint32_t>(fact.tag); }
+std::uint32_t rank_of(const Fact& fact) { return static_cast<std::uint32_t>(fact.peer); }
+
+}  // namespace
+
+CollectiveOp StartedElsewhere::operation(CommId comm, std::uint32_t sequence) {
+  if (!is_scanned_) scan();
+  is_scanned_ = true;
+  const auto found = operations_.find({comm, sequence});
+  return found == operations_.end() ? CollectiveOp::kNone : found->second;
+}
+
+void StartedElsewhere::scan() {
+  const auto& locations = source_.process(world_rank_).locations;
+  if (locations.size() < 2) return;
+  for (const LocationDefinition& location : locations) {
+    const auto calls = source_.calls(world_rank_, location.id);
+    for (Call call; calls->next(call);) {
+      for (const Fact& fact : call.facts) {
+        if (fact.kind != FactKind::kCollectiveRequest) continue;
+        operations_[{fact.comm, fact.sequence}] = ids_.collective_op(call.region);
+      }
+    }
+  }
+}
+
+EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, EventSummary& summary)
+    : writer_(writer), process_(process), summary_(summary), attributes_(OTF2_AttributeList_New()) {
+  if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
+}
+
+EventFile::~EventFile() {
+  if (attributes_ != nullptr) OTF2_AttributeList_Delete(attributes_);
+}
+
+OTF2_ErrorCode EventFile::write(CallStream& calls, const ThreadTeam& team,
+                                const std::function<void(std::uint64_t)>& progress) {
+  const bool is_team_thread = team.comm != ThreadTeam::kNoTeam;
+  std::uint64_t call_count = 0;
+  for (Call call; error_ == OTF2_SUCCESS && calls.next(call);) {
+    if (call_count == 0 && is_team_thread) {
+      check(OTF2_EvtWriter_ThreadBegin(writer_, nullptr, advance(call.enter_ns), team.comm,
+                                       team.sequence));
+    }
+    leave_until(call);
+    enter(call);
+    if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
+  }
+  while (open_count_ > 0) leave();
+  if (call_count > 0 &&
+      is_team_thread) {  // nobody is seen to wait for the thread: no sequence number
+    check(OTF2_EvtWriter_ThreadEnd(writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64));
+  }
+  if (progress) progress(call_count % kProgressCalls);
+  summary_.last_time_ns = std::max(summary_.last_time_ns, now_ns_);
+  return error_;
+}
+
+std::uint64_t EventFile::advance(std::uint64_t time_ns) {
+  now_ns_ = std::max(now_ns_, time_ns);
+  return now_ns_;
+}
+
+// A call lies inside of another when it is entered before the other is left. Where the clock did
+// not move in between, the depth decides.
+void EventFile::leave_until(const Call& next) {
+  while (open_count_ > 0) {
+    const Frame& top = frames_[open_count_ - 1];
+    const bool is_inside =
+        next.enter_ns < top.leave_ns || (next.enter_ns == top.leave_ns && next.depth > top.depth);
+    if (is_inside) return;
+    leave();
+  }
+}
+
+void EventFile::enter(const Call& call) {
+  if (open_count_ == frames_.size()) frames_.emplace_back();
+  Frame& frame = frames_[open_count_++];
+  frame.leave_ns = call.leave_ns;
+  frame.region = process_.ids.region(call.region);
+  frame.operation = process_.ids.collective_op(call.region);
+  frame.depth = call.depth;
+  frame.is_pending = call.is_pending;
+  frame.makes_handle = false;
+  frame.facts.clear();
+  if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
+  check(OTF2_EvtWriter_Enter(writer_, nullptr, advance(call.enter_ns), frame.region));
+  for (const Fact& fact : call.facts) start(fact, frame);
+}
+
+void EventFile::start(const Fact& fact, Frame& frame) {
+  switch (fact.kind) {
+    case FactKind::kSend:
+      if (fact.peer < 0) break;
+      check(OTF2_EvtWriter_MpiSend(writer_, nullptr, now_ns_, rank_of(fact),
+                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
+      break;
+    case FactKind::kSendRequest:
+      if (fact.peer < 0) break;
+      process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
+      check(OTF2_EvtWriter_MpiIsend(writer_, nullptr, now_ns_, rank_of(fact),
+                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
+                                    fact.request));
+      break;
+    case FactKind::kRecvRequest:
+      process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
+      check(OTF2_EvtWriter_MpiIrecvRequest(writer_, nullptr, now_ns_, fact.request));
+      break;
+    case FactKind::kCollectiveRequest:
+      frame.makes_handle = true;
+      process_.requests.start({fact.request, fact.kind, frame.operation});
+      check(OTF2_EvtWriter_NonBlockingCollectiveRequest(writer_, nullptr, now_ns_, fact.request));
+      break;
+    case FactKind::kCollective:
+      frame.makes_handle = true;
+      frame.facts.push_back(fact);
+      check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, now_ns_));
+      break;
+    default:
+      frame.facts.push_back(fact);
+  }
+}
+
+void EventFile::leave() {
+  Frame& frame = frames_[--open_count_];
+  advance(frame.leave_ns);
+  for (const Fact& fact : frame.facts) finish(fact, frame);
+  for (const Fact& fact : frame.facts) {  // last: it encloses what the collective made
+    if (fact.kind != FactKind::kCollective) continue;
+    check(OTF2_EvtWriter_MpiCollectiveEnd(
+        writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
+        otf2_root(fact.peer), fact.bytes, fact.bytes_received));
+  }
+  if (frame.is_pending) {
+    has_attributes_ = true;
+    check(OTF2_AttributeList_AddUint8(attributes_,
+                                      static_cast<std::uint32_t>(EventAttribute::kUnfinished), 1));
+  }
+  check(OTF2_EvtWriter_Leave(writer_, has_attributes_ ? attributes_ : nullptr, now_ns_,
+                             frame.region));
+  has_attributes_ = false;  // writing empties the list
+}
+
+void EventFile::finish(const Fact& fact, const Frame& frame) {
+  switch (fact.kind) {
+    case FactKind::kRecv:
+      if (fact.peer < 0) break;
+      check(OTF2_EvtWriter_MpiRecv(writer_, nullptr, now_ns_, rank_of(fact),
+                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
+      break;
+    case FactKind::kSendComplete:
+    case FactKind::kRecvComplete:
+    case FactKind::kCancelled:
+    case FactKind::kRequestFreed:
+      finish_request(fact);
+      break;
+    case FactKind::kRequestTest:
+      check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, now_ns_, fact.request));
+      break;
+    case FactKind::kCollectiveComplete:
+      finish_collective(fact);
+      break;
+    case FactKind::kCommCreated:
+    case FactKind::kCommFreed: {
+      const std::uint32_t comm = process_.ids.comm(fact.comm);
+      if (!frame.makes_handle || comm == ProcessIds::kUndefinedComm)
+        break;  // OTF2 wants it inside of a collective
+      summary_.note_comm(comm);
+      check(fact.kind == FactKind::kCommCreated
+                ? OTF2_EvtWriter_CommCreate(writer_, nullptr, now_ns_, comm)
+                : OTF2_EvtWriter_CommDestroy(writer_, nullptr, now_ns_, comm));
+      break;
+    }
+    case FactKind::kError:
+      has_attributes_ = true;
+      check(OTF2_AttributeList_AddInt64(attributes_,
+                                        static_cast<std::uint32_t>(EventAttribute::kMpiError),
+                                        static_cast<std::int64_t>(fact.bytes)));
+      break;
+    default:
+      break;  // kMatched, kPersistentInit: no event of OTF2's
+  }
+}
+
+void EventFile::finish_request(const Fact& fact) {
+  const FactKind started = process_.requests.complete(fact.request).started;
+  switch (fact.kind) {
+    case FactKind::kSendComplete:
+      check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, now_ns_, fact.request));
+      break;
+    case FactKind::kRequestFreed:  // of a send: OTF2 has the same event for it. Of a receive: none
+      if (started != FactKind::kSendRequest) break;
+      check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, now_ns_, fact.request));
+      break;
+    case FactKind::kCancelled:
+      check(OTF2_EvtWriter_MpiRequestCancelled(writer_, nullptr, now_ns_, fact.request));
+      break;
+    default:
+      if (fact.peer < 0) break;
+      check(OTF2_EvtWriter_MpiIrecv(writer_, nullptr, now_ns_, rank_of(fact),
+                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
+                                    fact.request));
+  }
+}
+
+void EventFile::finish_collective(const Fact& fact) {
+  CollectiveOp operation = process_.requests.complete(fact.request).operation;
+  if (operation == CollectiveOp::kNone)
+    operation = process_.elsewhere.operation(fact.comm, fact.sequence);
+  if (operation == CollectiveOp::kNone) return;  // its start is lost, and with it what it was
+  check(OTF2_EvtWriter_NonBlockingCollectiveComplete(
+      writer_, nullptr, now_ns_, otf2_operation(operation), process_.ids.comm(fact.comm),
+      otf2_root(fact.peer), fact.bytes, fact.bytes_received, fact.request));
+}
+
+}  // namespace megascope::otf2

@@ -1,0 +1,130 @@
+#pragma once
+
+#include "core/base/status.h"
+#include "core/record/call.h"
+#include "exporters/otf2/archive.h"
+#include "exporters/otf2/request_table.h"
+#include "exporters/otf2/shared_definitions.h"
+
+#include <otf2/otf2.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace megascope::otf2 {
+
+/// Attributes of events, by their id in the archive.
+enum class EventAttribute : std::uint32_t {
+  kUnfinished,  ///< uint8 on a Leave: the call had not returned when the trace ended
+  kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
+};
+inline constexpr std::uint32_t kEventAttributeCount = 2;
+
+/// Facts about a whole archive that are known once events have been written.
+struct EventSummary {
+  std::uint64_t last_time_ns = 0;
+  bool has_undefined_region = false;
+  std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy
+
+  void note_comm(std::uint32_t comm) {
+    if (comm >= comms_with_events.size()) comms_with_events.resize(comm + std::size_t{1});
+    comms_with_events[comm] = true;
+  }
+};
+
+/// Where a nonblocking collective was started on another thread than it completes on: what it was.
+/// Reads the process's streams once, when first asked.
+class StartedElsewhere {
+ public:
+  StartedElsewhere(const RecordSource& source, std::int32_t world_rank, const ProcessIds& ids)
+      : source_(source), world_rank_(world_rank), ids_(ids) {}
+  /// kNone when no start is in the trace.
+  CollectiveOp operation(CommId comm, std::uint32_t sequence);
+
+ private:
+  void scan();
+
+  const RecordSource& source_;
+  std::int32_t world_rank_;
+  const ProcessIds& ids_;
+  bool is_scanned_ = false;
+  std::map<std::pair<CommId, std::uint32_t>, CollectiveOp> operations_;
+};
+
+/// What the locations of one process share while its event files are written.
+struct ProcessState {
+  ProcessState(const RecordSource& source, std::int32_t world_rank, const IdTable& table)
+      : ids(source.process(world_rank), source.world_size(), table),
+        elsewhere(source, world_rank, ids) {}
+
+  ProcessIds ids;
+  RequestTable requests;
+  StartedElsewhere elsewhere;
+};
+
+/// The thread a location stands for; kNoTeam for a main thread.
+struct ThreadTeam {
+  std::uint32_t comm = kNoTeam;  ///< OTF2 id of the process's thread contingent
+  std::uint64_t sequence = 0;    ///< number of the thread in it
+
+  static constexpr std::uint32_t kNoTeam = 0xFFFFFFFF;
+};
+
+/// Writes the calls of one location as OTF2 events: Enter, what the call did, Leave.
+/// Enter and Leave are balanced and properly nested, times do not decrease, whatever the calls'
+/// times are. A send, a posted receive and the begin of a collective have the time of the Enter,
+/// which saves a time stamp each; what only the return tells has the time of the Leave. Memory: the
+/// facts of the calls that are open.
+class EventFile {
+ public:
+  /// writer: open; the caller closes it. All must outlive this object.
+  EventFile(OTF2_EvtWriter* writer, ProcessState& process, EventSummary& summary);
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+  ~EventFile();
+
+  /// progress: called now and then with the number of calls since the last time; may be empty.
+  /// OTF2_SUCCESS, or the first error.
+  OTF2_ErrorCode write(CallStream& calls, const ThreadTeam& team,
+                       const std::function<void(std::uint64_t)>& progress);
+
+ private:
+  /// A call that was entered and not left yet, with the facts that its Leave will need.
+  struct Frame {
+    std::uint64_t leave_ns = 0;
+    std::uint32_t region = 0;
+    CollectiveOp operation = CollectiveOp::kNone;
+    std::uint8_t depth = 0;
+    bool is_pending = false;
+    bool makes_handle = false;  ///< encloses CommCreate and CommDestroy
+    std::vector<Fact> facts;
+  };
+
+  void enter(const Call& call);
+  void start(const Fact& fact, Frame& frame);
+  void leave();
+  void finish(const Fact& fact, const Frame& frame);
+  void finish_request(const Fact& fact);
+  void finish_collective(const Fact& fact);
+  void leave_until(const Call& next);
+  std::uint64_t advance(std::uint64_t time_ns);
+  void check(OTF2_ErrorCode code) {
+    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
+  }
+
+  OTF2_EvtWriter* writer_;
+  ProcessState& process_;
+  EventSummary& summary_;
+  OTF2_AttributeList* attributes_;
+  bool has_attributes_ = false;
+  std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others keep their memory
+  std::size_t open_count_ = 0;
+  std::uint64_t now_ns_ = 0;  ///< time of the last event
+  OTF2_ErrorCode error_ = OTF2_SUCCESS;
+};
+
+}  // namespace megascope::otf2

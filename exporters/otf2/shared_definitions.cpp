@@ -1,0 +1,287 @@
+#include "exporters/otf2/shared_definitions.h"
+
+#include "exporters/otf2/byte_stream.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace megascope::otf2 {
+namespace {
+
+constexpr std::uint64_t kWorldKey = 1;
+constexpr std::uint64_t kSelfKey = 2;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {  // splitmix64's finalizer
+  hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
+  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
+  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
+  return hash ^ (hash >> 31);
+}
+
+std::uint64_t mixed_ranks(std::uint64_t hash, const std::vector<RankRun>& runs) {
+  for (const RankRun& run : runs) {
+    for (std::int32_t i = 0; i < run.count; ++i) {
+      hash = mixed(hash, static_cast<std::uint32_t>(run.first + i * run.stride));
+    }
+  }
+  return mixed(hash, static_cast<std::uint64_t>(rank_count(runs)));
+}
+
+/// Only ranks of the run, and no more of them than there are.
+bool are_ranks(const std::vector<RankRun>& runs, std::int32_t world_size) {
+  std::int64_t count = 0;
+  for (const RankRun& run : runs) {
+    const std::int64_t last = run.first + std::int64_t{run.stride} * (std::int64_t{run.count} - 1);
+    if (run.count < 1 || run.first < 0 || run.first >= world_size || last < 0 || last >= world_size)
+      return false;
+    count += run.count;
+  }
+  return count <= world_size;
+}
+
+std::int32_t lowest_rank(const std::vector<RankRun>& runs) {
+  std::int32_t lowest = INT32_MAX;
+  for (const RankRun& run : runs)
+    lowest = std::min({lowest, run.first, run.first + (run.count - 1) * run.stride});
+  return lowest;
+}
+
+std::uint64_t comm_key(const CommDefinition& comm, const SharedComm& shared) {
+  if (comm.kind == CommKind::kWorld) return kWorldKey;
+  if (comm.kind == CommKind::kSelf) return kSelfKey;
+  std::uint64_t key = mixed(static_cast<std::uint64_t>(comm.kind), comm.global_name);
+  key = mixed_ranks(key, shared.members);
+  key = mixed_ranks(key, shared.remote_members);
+  return std::max(key, kSelfKey + 1);
+}
+
+/// The communicators of a process, by CommId; `key` 0 where the definition makes no sense.
+std::vector<SharedComm> shared_comms(const ProcessDefinitions& definitions,
+                                     std::int32_t world_size) {
+  std::vector<SharedComm> comms;
+  comms.reserve(definitions.comms.size());
+  for (const CommDefinition& comm : definitions.comms) {
+    SharedComm& shared = comms.emplace_back();
+    shared.kind = comm.kind;
+    shared.name = comm.name;
+    if (!are_ranks(comm.members, world_size) || !are_ranks(comm.remote_members, world_size))
+      continue;
+    if (comm.kind != CommKind::kSelf) shared.members = compress(expand(comm.members));
+    if (comm.kind == CommKind::kInter) {
+      shared.remote_members = compress(expand(comm.remote_members));
+      if (lowest_rank(shared.remote_members) < lowest_rank(shared.members)) {
+        std::swap(shared.members, shared.remote_members);
+      }
+    }
+    shared.key = comm_key(comm, shared);
+  }
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    const CommId parent = definitions.comms[i].parent;
+    if (parent < comms.size() && parent != i) comms[i].parent_key = comms[parent].key;
+  }
+  return comms;
+}
+
+void put_runs(ByteWriter& to, const std::vector<RankRun>& runs) {
+  to.put_u64(runs.size());
+  for (const RankRun& run : runs) {
+    to.put_i32(run.first);
+    to.put_i32(run.stride);
+    to.put_i32(run.count);
+  }
+}
+
+std::vector<RankRun> get_runs(ByteReader& from) {
+  std::vector<RankRun> runs(from.count());
+  for (RankRun& run : runs) {
+    run.first = from.i32();
+    run.stride = from.i32();
+    run.count = from.i32();
+  }
+  return runs;
+}
+
+Collective::Bytes encode_ids(const SharedDefinitions& all) {
+  ByteWriter to;
+  to.put_u64(all.regions.size());
+  for (const RegionDefinition& region : all.regions) to.put_text(region.name);
+  to.put_u64(all.comms.size());
+  for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
+  put_runs(to, all.world_ranks);
+  return to.take();
+}
+
+Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
+  ByteReader from(bytes);
+  const std::size_t region_count = from.count();
+  for (std::uint32_t id = 0; id < region_count; ++id) ids.regions.emplace(from.text(), id);
+  const std::size_t comm_count = from.count();
+  for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
+  ids.world_ranks = get_runs(from);
+  return from.has_failed() ? Status::error("the members' definitions do not fit together")
+                           : Status::ok();
+}
+
+/// Parents before their children, else in the order given.
+void put_parents_first(std::vector<SharedComm>& comms) {
+  std::unordered_map<std::uint64_t, std::size_t> index_by_key;
+  for (std::size_t i = 0; i < comms.size(); ++i) index_by_key.emplace(comms[i].key, i);
+  std::vector<bool> is_placed(comms.size());
+  std::vector<SharedComm> ordered;
+  ordered.reserve(comms.size());
+  std::vector<std::size_t> line;  // from a communicator up to its first ancestor that is not placed
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    for (std::size_t next = i; !is_placed[next];) {
+      line.push_back(next);
+      is_placed[next] = true;
+      const auto parent = index_by_key.find(comms[next].parent_key);
+      if (parent == index_by_key.end()) break;
+      next = parent->second;
+    }
+    for (; !line.empty(); line.pop_back()) ordered.push_back(std::move(comms[line.back()]));
+  }
+  comms = std::move(ordered);
+}
+
+void merge_regions(std::vector<RegionDefinition>& mine, std::vector<RegionDefinition>& theirs) {
+  std::unordered_set<std::string_view> names;
+  mine.reserve(mine.size() + theirs.size());  // keeps the views valid
+  for (const RegionDefinition& region : mine) names.insert(region.name);
+  for (RegionDefinition& region : theirs) {
+    if (names.contains(region.name)) continue;
+    mine.push_back(std::move(region));
+    names.insert(mine.back().name);
+  }
+}
+
+void merge_comms(std::vector<SharedComm>& mine, std::vector<SharedComm>& theirs) {
+  std::unordered_map<std::uint64_t, std::size_t> index_by_key;
+  for (std::size_t i = 0; i < mine.size(); ++i) index_by_key.emplace(mine[i].key, i);
+  for (SharedComm& comm : theirs) {
+    if (comm.key == 0) continue;
+    const auto [found, is_new] = index_by_key.emplace(comm.key, mine.size());
+    if (is_new) {
+      mine.push_back(std::move(comm));
+      continue;
+    }
+    SharedComm& known = mine[found->second];
+    if (known.name.empty()) known.name = std::move(comm.name);
+    if (known.parent_key == 0) known.parent_key = comm.parent_key;
+  }
+}
+
+}  // namespace
+
+SharedDefinitions collect_definitions(const RecordSource& source) {
+  SharedDefinitions all;
+  for (const std::int32_t rank : source.world_ranks()) {
+    const ProcessDefinitions& process = source.process(rank);
+    SharedDefinitions mine;
+    mine.regions = process.regions;
+    mine.comms = shared_comms(process, source.world_size());
+    mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
+    merge_definitions(all, std::move(mine));
+  }
+  return all;
+}
+
+void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
+  merge_regions(mine.regions, theirs.regions);
+  merge_comms(mine.comms, theirs.comms);
+  std::vector<std::int32_t> ranks = expand(mine.world_ranks);
+  for (const std::int32_t rank : expand(theirs.world_ranks)) ranks.push_back(rank);
+  std::ranges::sort(ranks);
+  mine.world_ranks = compress(ranks);
+}
+
+Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
+  ByteWriter to;
+  to.put_u64(definitions.regions.size());
+  for (const RegionDefinition& region : definitions.regions) {
+    to.put_text(region.name);
+    to.put_u8(static_cast<std::uint8_t>(region.role));
+    to.put_u8(static_cast<std::uint8_t>(region.paradigm));
+    to.put_u8(static_cast<std::uint8_t>(region.collective_op));
+    to.put_text(region.group);
+  }
+  to.put_u64(definitions.comms.size());
+  for (const SharedComm& comm : definitions.comms) {
+    to.put_u64(comm.key);
+    to.put_u64(comm.parent_key);
+    to.put_u8(static_cast<std::uint8_t>(comm.kind));
+    to.put_text(comm.name);
+    put_runs(to, comm.members);
+    put_runs(to, comm.remote_members);
+  }
+  put_runs(to, definitions.world_ranks);
+  return to.take();
+}
+
+Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& definitions) {
+  ByteReader from(bytes);
+  definitions.regions.resize(from.count());
+  for (RegionDefinition& region : definitions.regions) {
+    region.name = from.text();
+    region.role = static_cast<RegionRole>(from.u8());
+    region.paradigm = static_cast<Paradigm>(from.u8());
+    region.collective_op = static_cast<CollectiveOp>(from.u8());
+    region.group = from.text();
+  }
+  definitions.comms.resize(from.count());
+  for (SharedComm& comm : definitions.comms) {
+    comm.key = from.u64();
+    comm.parent_key = from.u64();
+    comm.kind = static_cast<CommKind>(from.u8());
+    comm.name = from.text();
+    comm.members = get_runs(from);
+    comm.remote_members = get_runs(from);
+  }
+  definitions.world_ranks = get_runs(from);
+  return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
+}
+
+Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
+                         IdTable& ids) {
+  Collective::Bytes bytes = encode_definitions(collect_definitions(source));
+  Status local;
+  Status status =
+      members.merge_up(bytes, [&local](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+        SharedDefinitions merged;
+        SharedDefinitions others;
+        local.update(decode_definitions(mine, merged));
+        local.update(decode_definitions(theirs, others));
+        merge_definitions(merged, std::move(others));
+        mine = encode_definitions(merged);
+      });
+  if (status.is_ok() && members.rank() == 0) {
+    local.update(decode_definitions(bytes, all));
+    put_parents_first(all.comms);
+    bytes = encode_ids(all);
+  }
+  if (status.is_ok()) status = members.bcast_resized(bytes, 0);
+  if (status.is_ok()) status = decode_ids(bytes, ids);
+  status.update(std::move(local));
+  return status;
+}
+
+ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world_size,
+                       const IdTable& ids)
+    : undefined_region_(ids.undefined_region()) {
+  for (const RegionDefinition& region : definitions.regions) {
+    if (region.id >= regions_.size()) {
+      regions_.resize(region.id + std::size_t{1}, undefined_region_);
+      operations_.resize(regions_.size(), CollectiveOp::kNone);
+    }
+    const auto found = ids.regions.find(region.name);
+    if (found != ids.regions.end()) regions_[region.id] = found->second;
+    operations_[region.id] = region.collective_op;
+  }
+  for (const SharedComm& comm : shared_comms(definitions, world_size)) {
+    const auto found = ids.comms.find(comm.key);
+    comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
+  }
+}
+
+}  // namespace megascope::otf2

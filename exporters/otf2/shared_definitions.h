@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/base/status.h"
+#include "core/lifecycle/collective.h"
+#include "core/record/definitions.h"
+#include "core/record/source.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace megascope::otf2 {
+
+/// A communicator as all its members know it. `key` is what they share: made of its kind, global
+/// name and members, so that two communicators are never taken for one, whatever their traces say.
+/// Never 0.
+struct SharedComm {
+  std::uint64_t key = 0;
+  std::uint64_t parent_key = 0;  ///< 0: none, or not known
+  CommKind kind = CommKind::kIntra;
+  std::string name;
+  std::vector<RankRun> members;  ///< world ranks; of group A for kInter, empty for kSelf
+  std::vector<RankRun>
+      remote_members;  ///< kInter: group B. A is the group with the lower lowest world rank
+};
+
+/// What several processes define, each thing once, in order of first appearance by world rank.
+/// Positions in these lists are OTF2's ids.
+struct SharedDefinitions {
+  std::vector<RegionDefinition> regions;  ///< `id` has no meaning here
+  std::vector<SharedComm> comms;
+  std::vector<RankRun> world_ranks;  ///< of the processes that define all this
+};
+
+/// The definitions of all processes of a source.
+SharedDefinitions collect_definitions(const RecordSource& source);
+/// Adds what `mine` lacks. O(both).
+void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs);
+
+Collective::Bytes encode_definitions(const SharedDefinitions& definitions);
+/// An error when the bytes are not from encode_definitions().
+Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& definitions);
+
+/// OTF2's ids, found by name. The same on all members.
+struct IdTable {
+  std::unordered_map<std::string, std::uint32_t> regions;  ///< by name
+  std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
+  std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
+  /// Region of calls whose region the trace does not define.
+  std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
+};
+
+/// Unifies the definitions of all members in O(log members) rounds. Collective.
+/// all: on member 0 everything, elsewhere unspecified.
+Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
+                         IdTable& ids);
+
+/// Ids of one process's definitions, as its calls name them.
+class ProcessIds {
+ public:
+  ProcessIds(const ProcessDefinitions& definitions, std::int32_t world_size, const IdTable& ids);
+
+  std::uint32_t undefined_region() const { return undefined_region_; }
+  std::uint32_t region(RegionId id) const {
+    return id < regions_.size() ? regions_[id] : undefined_region_;
+  }
+  /// What a region does on all members, kNone when it is no collective.
+  CollectiveOp collective_op(RegionId id) const {
+    return id < operations_.size() ? operations_[id] : CollectiveOp::kNone;
+  }
+  /// OTF2_UNDEFINED_COMM where the trace does not define it.
+  std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
+
+  static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
+
+ private:
+  std::vector<std::uint32_t> regions_;  ///< by RegionId
+  std::vector<CollectiveOp> operations_;
+  std::vector<std::uint32_t> comms_;  ///< by CommId
+  std::uint32_t undefined_region_ = 0;
+};
+
+}  // namespace megascope::otf2

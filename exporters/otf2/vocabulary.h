@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/record/definitions.h"
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+
+/// Our enumerations in OTF2's.
+namespace megascope::otf2 {
+
+/// kNone: a barrier, as which OTF2 readers show what moves nothing.
+OTF2_CollectiveOp otf2_operation(CollectiveOp operation);
+OTF2_RegionRole otf2_role(RegionRole role);
+OTF2_Paradigm otf2_paradigm(Paradigm paradigm);
+
+/// Root of a collective: a rank in the communicator, or one of kNoPeer, kSelfRoot, kProcNullRoot.
+/// OTF2 CollectiveRoot.
+std::uint32_t otf2_root(std::int32_t root);
+
+}  // namespace megascope::otf2
