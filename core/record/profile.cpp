@@ -1,8 +1,8 @@
 #include "core/record/profile.h"
 
-#include <algorithm>
-
 #include "core/record/wire.h"
+
+#include <algorithm>
 
 namespace megascope {
 namespace {
@@ -13,8 +13,8 @@ constexpr CommId kMaxComms = 1U << 20;
 constexpr std::uint64_t kFormat = 1;
 
 constexpr std::uint64_t pack(const ProfileKey& key) {
-  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 | std::uint64_t{key.sizes} << 8 |
-         static_cast<std::uint64_t>(key.peer);
+  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 |
+         std::uint64_t{key.sizes} << 8 | static_cast<std::uint64_t>(key.peer);
 }
 
 constexpr ProfileKey unpack(std::uint64_t packed) {
@@ -25,7 +25,8 @@ constexpr ProfileKey unpack(std::uint64_t packed) {
 }
 
 constexpr std::uint64_t mixed_key(RegionId region) {
-  return pack({.region = region, .comm = kMixedComms, .sizes = kMixedSizes, .peer = PeerClass::kNone});
+  return pack(
+      {.region = region, .comm = kMixedComms, .sizes = kMixedSizes, .peer = PeerClass::kNone});
 }
 
 bool is_valid(const ProfileKey& key) {
@@ -118,8 +119,9 @@ void Profile::define(const CommDefinition& comm) {
 std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
   if (comm >= comms_.size() || comms_[comm].empty() || peer < 0) return kNoPeer;
   const std::vector<Run>& runs = comms_[comm];
-  const auto after = std::upper_bound(runs.begin(), runs.end(), peer,
-                                      [](std::int32_t rank, const Run& run) { return rank < run.begin; });
+  const auto after =
+      std::upper_bound(runs.begin(), runs.end(), peer,
+                       [](std::int32_t rank, const Run& run) { return rank < run.begin; });
   const Run& run = *(after - 1);  // the first run begins at 0
   const std::int32_t index = peer - run.begin;
   return index < run.ranks.count ? run.ranks.first + index * run.ranks.stride : kNoPeer;
@@ -140,7 +142,8 @@ CallTotals& Profile::row(const ProfileKey& key, std::uint64_t call_count) {
   const std::uint32_t index = keys_.find(packed);
   if (index == KeyIndex::kAbsent) {
     const bool is_mixed = key.sizes == kMixedSizes;
-    if (!is_mixed && keys_.size() >= kMaxProfileKeys) return row(unpack(mixed_key(key.region)), call_count);
+    if (!is_mixed && keys_.size() >= kMaxProfileKeys)
+      return row(unpack(mixed_key(key.region)), call_count);
     if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxRows - 1) {
       return row(unpack(mixed_key(kNoRegion)), call_count);
     }
@@ -164,7 +167,8 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
 }
 
 Profile::KnownPeer& Profile::known_peer(CommId comm, std::int32_t peer) {
-  KnownPeer& known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % known_peers_.size()];
+  KnownPeer& known =
+      known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % known_peers_.size()];
   if (known.peer != peer || known.comm != comm) {
     known = {.comm = comm, .peer = peer, .world_rank = world_rank_of(comm, peer)};
   }
@@ -213,7 +217,8 @@ void Profile::note(const Fact& fact, CallShape& shape) {
   if (fact.peer == kAnySource) {
     shape.with_peer(PeerClass::kAny);
   } else {
-    const bool is_self = world_rank_ != kNoPeer && known_peer(fact.comm, fact.peer).world_rank == world_rank_;
+    const bool is_self =
+        world_rank_ != kNoPeer && known_peer(fact.comm, fact.peer).world_rank == world_rank_;
     shape.with_peer(is_self ? PeerClass::kSelf : PeerClass::kOther);
   }
 }
@@ -263,7 +268,8 @@ CallTotals Profile::totals() const {
 std::vector<ProfileRow> Profile::rows() const {
   std::vector<ProfileRow> rows;
   rows.reserve(totals_.size());
-  for (std::size_t i = 0; i < totals_.size(); ++i) rows.push_back({unpack(keys_.key(i)), totals_[i]});
+  for (std::size_t i = 0; i < totals_.size(); ++i)
+    rows.push_back({unpack(keys_.key(i)), totals_[i]});
   std::sort(rows.begin(), rows.end(),
             [](const ProfileRow& a, const ProfileRow& b) { return pack(a.key) < pack(b.key); });
   return rows;

@@ -1,15 +1,15 @@
 #pragma once
 
+#include "core/base/status.h"
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "core/base/status.h"
-#include "core/record/call.h"
-#include "core/record/definitions.h"
 
 namespace megascope {
 
@@ -21,11 +21,16 @@ enum class PeerClass : std::uint8_t {
   kAny,    ///< a receive posted for any source and not matched in this call
 };
 
-/// Sizes are classed by their binary digits: class 0 is no bytes, class c covers 2^(c-1) … 2^c - 1 bytes.
-inline constexpr std::uint8_t size_class(std::uint64_t bytes) { return static_cast<std::uint8_t>(std::bit_width(bytes)); }
+/// Sizes are classed by their binary digits: class 0 is no bytes, class c covers 2^(c-1) … 2^c - 1
+/// bytes.
+inline constexpr std::uint8_t size_class(std::uint64_t bytes) {
+  return static_cast<std::uint8_t>(std::bit_width(bytes));
+}
 inline constexpr std::size_t kSizeClassCount = 65;
 /// Smallest number of bytes in a class.
-inline constexpr std::uint64_t size_class_floor(unsigned index) { return index == 0 ? 0 : std::uint64_t{1} << (index - 1); }
+inline constexpr std::uint64_t size_class_floor(unsigned index) {
+  return index == 0 ? 0 : std::uint64_t{1} << (index - 1);
+}
 
 /// In a row that stands for several keys, because there were more than kMaxProfileKeys.
 inline constexpr CommId kMixedComms = 0xFFFFFFFE;
@@ -36,18 +41,19 @@ inline constexpr std::size_t kMaxProfilePeers = 4096;
 
 struct ProfileKey {
   RegionId region = kNoRegion;
-  CommId comm = kNoComm;     ///< of the call, else of all its messages, else kNoComm
-  std::uint8_t sizes = 0;    ///< size_class(sent + received)
+  CommId comm = kNoComm;   ///< of the call, else of all its messages, else kNoComm
+  std::uint8_t sizes = 0;  ///< size_class(sent + received)
   PeerClass peer = PeerClass::kNone;
 
   bool operator==(const ProfileKey&) const = default;
 };
 
-/// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the process's clock.
+/// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the
+/// process's clock.
 struct CallTotals {
-  std::uint64_t calls = 0;      ///< that returned
-  std::uint64_t time = 0;       ///< of outermost calls, also of those still pending at the end
-  std::uint64_t max_time = 0;   ///< of one call
+  std::uint64_t calls = 0;     ///< that returned
+  std::uint64_t time = 0;      ///< of outermost calls, also of those still pending at the end
+  std::uint64_t max_time = 0;  ///< of one call
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 
@@ -62,7 +68,8 @@ struct ProfileRow {
   bool operator==(const ProfileRow&) const = default;
 };
 
-/// Messages to one process. world_rank is kNoPeer in the row of those that are not listed or not known.
+/// Messages to one process. world_rank is kNoPeer in the row of those that are not listed or not
+/// known.
 struct PeerTotals {
   std::int32_t world_rank = kNoPeer;
   std::uint64_t messages = 0;
@@ -79,18 +86,20 @@ struct SizeTotals {
   bool operator==(const SizeTotals&) const = default;
 };
 
-/// What one process's MPI calls add up to: function × communicator × size class × peer class, and a row of the
-/// communication matrix. Of bounded size however long the run is: what does not fit goes to one row a function.
+/// What one process's MPI calls add up to: function × communicator × size class × peer class, and a
+/// row of the communication matrix. Of bounded size however long the run is: what does not fit goes
+/// to one row a function.
 ///
-/// Bytes are counted where they become known: a send in the call that starts it, a receive in the call that completes it
-/// (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time in a call made inside a callback of another
-/// call (depth > 0) belongs to the outer one: the times of all rows add up to the time in MPI. Regions that are not MPI's
-/// are left out.
-/// One thread at a time. add() allocates only while the tables grow, about 5 ns a call otherwise.
+/// Bytes are counted where they become known: a send in the call that starts it, a receive in the
+/// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time
+/// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
+/// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
+/// time. add() allocates only while the tables grow, about 5 ns a call otherwise.
 class Profile {
  public:
-  /// What calls refer to: whose process this is, regions, communicators. May be repeated as more become known.
-  /// A call on a communicator not defined yet counts, but its destination is not known.
+  /// What calls refer to: whose process this is, regions, communicators. May be repeated as more
+  /// become known. A call on a communicator not defined yet counts, but its destination is not
+  /// known.
   void define(const ProcessDefinitions& definitions);
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
@@ -117,11 +126,13 @@ class Profile {
 
   /// Appends the sums, without the definitions.
   void serialize(std::vector<std::byte>& to) const;
-  /// Replaces the sums. Bytes that serialize() did not make give an error, never more memory than the bounds above.
+  /// Replaces the sums. Bytes that serialize() did not make give an error, never more memory than
+  /// the bounds above.
   Status parse(std::span<const std::byte> from);
 
  private:
-  /// Open addressing from a 64-bit key to the index of its entry, in order of first sight. Doubles when half full.
+  /// Open addressing from a 64-bit key to the index of its entry, in order of first sight. Doubles
+  /// when half full.
   class KeyIndex {
    public:
     static constexpr std::uint32_t kAbsent = 0xFFFFFFFF;
@@ -162,8 +173,8 @@ class Profile {
   PeerTotals& peer(std::int32_t world_rank);
 
   std::int32_t world_rank_ = kNoPeer;
-  std::vector<std::uint8_t> is_foreign_;   ///< by RegionId: not MPI's
-  std::vector<std::vector<Run>> comms_;    ///< by CommId: where peers are; empty: not defined
+  std::vector<std::uint8_t> is_foreign_;  ///< by RegionId: not MPI's
+  std::vector<std::vector<Run>> comms_;   ///< by CommId: where peers are; empty: not defined
   KeyIndex keys_;
   std::vector<CallTotals> totals_;
   KeyIndex peer_keys_;

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
-/// A compact byte form for small things that travel between processes or lie in files: numbers in 7-bit groups, least
-/// significant first (LEB128), signed ones zigzag, strings with their length. The same on every machine.
+/// A compact byte form for small things that travel between processes or lie in files: numbers in
+/// 7-bit groups, least significant first (LEB128), signed ones zigzag, strings with their length.
+/// The same on every machine.
 namespace megascope {
 
 /// Appends to a byte vector that the caller owns and that outlives it.
@@ -34,8 +35,9 @@ class WireWriter {
   std::vector<std::byte>& to_;
 };
 
-/// Reads what WireWriter wrote, from bytes that may be anything. After the first fault every read gives 0 or empty and
-/// is_ok() stays false: a reader checks once at the end, and bounds its loops with count().
+/// Reads what WireWriter wrote, from bytes that may be anything. After the first fault every read
+/// gives 0 or empty and is_ok() stays false: a reader checks once at the end, and bounds its loops
+/// with count().
 class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> from) : from_(from) {}

@@ -14,7 +14,7 @@ constexpr RegionId kWaitallRegion = 3;
 constexpr RegionId kAllreduceRegion = 4;
 constexpr RegionId kUserRegion = 9;
 constexpr CommId kWorld = 0;
-constexpr CommId kOdd = 1;  // world ranks 1, 3, 5, 7
+constexpr CommId kOdd = 1;    // world ranks 1, 3, 5, 7
 constexpr CommId kInter = 2;  // remote group: world ranks 4, 2
 
 CommDefinition comm_definition(CommId id, CommKind kind, std::vector<RankRun> members) {
@@ -47,7 +47,8 @@ Fact message(FactKind kind, CommId comm, std::int32_t peer, std::uint64_t bytes)
 
 void add(Profile& profile, RegionId region, CommId comm, std::uint64_t enter, std::uint64_t leave,
          const std::vector<Fact>& facts) {
-  profile.add({.enter_ns = enter, .leave_ns = leave, .region = region, .comm = comm, .facts = facts});
+  profile.add(
+      {.enter_ns = enter, .leave_ns = leave, .region = region, .comm = comm, .facts = facts});
 }
 
 TEST(Profile, SumsCallsOfOneKindInOneRow) {
@@ -55,7 +56,8 @@ TEST(Profile, SumsCallsOfOneKindInOneRow) {
   add(profile, kSendRegion, kWorld, 100, 130, {message(FactKind::kSend, kWorld, 3, 40)});
   add(profile, kSendRegion, kWorld, 200, 250, {message(FactKind::kSend, kWorld, 5, 33)});
   EXPECT_THAT(profile.rows(),
-              ElementsAre(ProfileRow{{kSendRegion, kWorld, /*32–63 bytes*/ 6, PeerClass::kOther}, {2, 80, 50, 73, 0}}));
+              ElementsAre(ProfileRow{{kSendRegion, kWorld, /*32–63 bytes*/ 6, PeerClass::kOther},
+                                     {2, 80, 50, 73, 0}}));
   EXPECT_THAT(profile.peers(), ElementsAre(PeerTotals{3, 1, 40}, PeerTotals{5, 1, 33}));
   EXPECT_EQ(profile.message_sizes()[6], (SizeTotals{2, 73}));
   EXPECT_EQ(profile.first_enter(), 100u);
@@ -64,45 +66,65 @@ TEST(Profile, SumsCallsOfOneKindInOneRow) {
 
 TEST(Profile, CountsReceivedBytesInTheCallThatCompletesThem) {
   Profile profile = make_profile();
-  add(profile, kRecvRegion, kWorld, 0, 10, {message(FactKind::kRecvRequest, kWorld, kAnySource, 4096)});
+  add(profile, kRecvRegion, kWorld, 0, 10,
+      {message(FactKind::kRecvRequest, kWorld, kAnySource, 4096)});
   add(profile, kWaitallRegion, kNoComm, 10, 20,
-      {message(FactKind::kRecvComplete, kWorld, 2, 100), message(FactKind::kRecvComplete, kWorld, 1, 20),
+      {message(FactKind::kRecvComplete, kWorld, 2, 100),
+       message(FactKind::kRecvComplete, kWorld, 1, 20),
        {.kind = FactKind::kSendComplete, .request = 4}});
-  EXPECT_THAT(profile.rows(),
-              ElementsAre(ProfileRow{{kRecvRegion, kWorld, 0, PeerClass::kAny}, {1, 10, 10, 0, 0}},
-                          ProfileRow{{kWaitallRegion, kWorld, 7, PeerClass::kOther}, {1, 10, 10, 0, 120}}));
+  EXPECT_THAT(
+      profile.rows(),
+      ElementsAre(ProfileRow{{kRecvRegion, kWorld, 0, PeerClass::kAny}, {1, 10, 10, 0, 0}},
+                  ProfileRow{{kWaitallRegion, kWorld, 7, PeerClass::kOther}, {1, 10, 10, 0, 120}}));
   EXPECT_THAT(profile.peers(), IsEmpty());
 }
 
 TEST(Profile, CountsACollectiveOnceThoughItsCompletionRepeatsIt) {
   Profile profile = make_profile();
-  const Fact start{.kind = FactKind::kCollectiveRequest, .comm = kOdd, .request = 1, .bytes = 24, .bytes_received = 8};
+  const Fact start{.kind = FactKind::kCollectiveRequest,
+                   .comm = kOdd,
+                   .request = 1,
+                   .bytes = 24,
+                   .bytes_received = 8};
   Fact complete = start;
   complete.kind = FactKind::kCollectiveComplete;
   add(profile, kAllreduceRegion, kOdd, 0, 4, {start});
   add(profile, kWaitallRegion, kNoComm, 4, 9, {complete});
-  EXPECT_THAT(profile.rows(),
-              ElementsAre(ProfileRow{{kWaitallRegion, kOdd, 0, PeerClass::kNone}, {1, 5, 5, 0, 0}},
-                          ProfileRow{{kAllreduceRegion, kOdd, 6, PeerClass::kNone}, {1, 4, 4, 24, 8}}));
+  EXPECT_THAT(
+      profile.rows(),
+      ElementsAre(ProfileRow{{kWaitallRegion, kOdd, 0, PeerClass::kNone}, {1, 5, 5, 0, 0}},
+                  ProfileRow{{kAllreduceRegion, kOdd, 6, PeerClass::kNone}, {1, 4, 4, 24, 8}}));
 }
 
 TEST(Profile, TranslatesPeersToWorldRanks) {
   Profile profile = make_profile();
-  add(profile, kSendRegion, kOdd, 0, 1, {message(FactKind::kSend, kOdd, 3, 1)});      // world rank 7
-  add(profile, kSendRegion, kOdd, 1, 2, {message(FactKind::kSend, kOdd, 0, 1)});      // itself
-  add(profile, kSendRegion, kInter, 2, 3, {message(FactKind::kSend, kInter, 1, 1)});  // world rank 2
-  add(profile, kSendRegion, kOdd, 3, 4, {message(FactKind::kSend, kOdd, 4, 1)});      // no such rank
-  add(profile, kSendRegion, 17, 4, 5, {message(FactKind::kSend, 17, 0, 1)});          // not defined
-  EXPECT_THAT(profile.peers(), ElementsAre(PeerTotals{kNoPeer, 2, 2}, PeerTotals{1, 1, 1}, PeerTotals{2, 1, 1},
-                                           PeerTotals{7, 1, 1}));
+  add(profile, kSendRegion, kOdd, 0, 1, {message(FactKind::kSend, kOdd, 3, 1)});  // world rank 7
+  add(profile, kSendRegion, kOdd, 1, 2, {message(FactKind::kSend, kOdd, 0, 1)});  // itself
+  add(profile, kSendRegion, kInter, 2, 3,
+      {message(FactKind::kSend, kInter, 1, 1)});                                  // world rank 2
+  add(profile, kSendRegion, kOdd, 3, 4, {message(FactKind::kSend, kOdd, 4, 1)});  // no such rank
+  add(profile, kSendRegion, 17, 4, 5, {message(FactKind::kSend, 17, 0, 1)});      // not defined
+  EXPECT_THAT(profile.peers(), ElementsAre(PeerTotals{kNoPeer, 2, 2}, PeerTotals{1, 1, 1},
+                                           PeerTotals{2, 1, 1}, PeerTotals{7, 1, 1}));
   EXPECT_EQ(profile.rows()[0].key.peer, PeerClass::kSelf);
 }
 
 TEST(Profile, CountsTimeOfNestedCallsOnceAndOfPendingCallsWithoutACall) {
   Profile profile = make_profile();
-  profile.add({.enter_ns = 0, .leave_ns = 100, .region = kAllreduceRegion, .comm = kWorld, .facts = {}});
-  profile.add({.enter_ns = 20, .leave_ns = 60, .region = kSendRegion, .comm = kWorld, .depth = 1, .facts = {}});
-  profile.add({.enter_ns = 100, .leave_ns = 150, .region = kRecvRegion, .comm = kWorld, .is_pending = true, .facts = {}});
+  profile.add(
+      {.enter_ns = 0, .leave_ns = 100, .region = kAllreduceRegion, .comm = kWorld, .facts = {}});
+  profile.add({.enter_ns = 20,
+               .leave_ns = 60,
+               .region = kSendRegion,
+               .comm = kWorld,
+               .depth = 1,
+               .facts = {}});
+  profile.add({.enter_ns = 100,
+               .leave_ns = 150,
+               .region = kRecvRegion,
+               .comm = kWorld,
+               .is_pending = true,
+               .facts = {}});
   EXPECT_EQ(profile.totals(), (CallTotals{.calls = 2, .time = 150, .max_time = 100}));
 }
 
@@ -114,13 +136,18 @@ TEST(Profile, LeavesOutRegionsThatAreNotMpi) {
 
 TEST(Profile, KeepsItsSizeWhenThereAreMoreKeysThanItHolds) {
   Profile profile = make_profile();
-  for (CommId comm = 0; comm < kMaxProfileKeys + 100; ++comm) add(profile, kAllreduceRegion, comm, comm, comm + 2, {});
-  for (CommId comm = 0; comm < 50; ++comm) add(profile, kSendRegion, 70000 + comm, comm, comm + 3, {});
+  for (CommId comm = 0; comm < kMaxProfileKeys + 100; ++comm)
+    add(profile, kAllreduceRegion, comm, comm, comm + 2, {});
+  for (CommId comm = 0; comm < 50; ++comm)
+    add(profile, kSendRegion, 70000 + comm, comm, comm + 3, {});
   ASSERT_EQ(profile.rows().size(), kMaxProfileKeys + 2);
   EXPECT_EQ(profile.mixed_call_count(), 150u);
-  EXPECT_EQ(profile.rows()[0], (ProfileRow{{kSendRegion, kMixedComms, kMixedSizes, PeerClass::kNone}, {50, 150, 3, 0, 0}}));
+  EXPECT_EQ(
+      profile.rows()[0],
+      (ProfileRow{{kSendRegion, kMixedComms, kMixedSizes, PeerClass::kNone}, {50, 150, 3, 0, 0}}));
   EXPECT_EQ(profile.rows().back(),
-            (ProfileRow{{kAllreduceRegion, kMixedComms, kMixedSizes, PeerClass::kNone}, {100, 200, 2, 0, 0}}));
+            (ProfileRow{{kAllreduceRegion, kMixedComms, kMixedSizes, PeerClass::kNone},
+                        {100, 200, 2, 0, 0}}));
   EXPECT_EQ(profile.totals().calls, kMaxProfileKeys + 150);
 }
 
@@ -132,7 +159,8 @@ TEST(Profile, PutsDestinationsBeyondTheBoundInOneRow) {
   }
   const std::vector<PeerTotals> peers = profile.peers();
   ASSERT_EQ(peers.size(), kMaxProfilePeers + 1);
-  EXPECT_EQ(peers[0], (PeerTotals{kNoPeer, 5000 - kMaxProfilePeers, 2 * (5000 - kMaxProfilePeers)}));
+  EXPECT_EQ(peers[0],
+            (PeerTotals{kNoPeer, 5000 - kMaxProfilePeers, 2 * (5000 - kMaxProfilePeers)}));
 }
 
 void expect_equal(const Profile& a, const Profile& b) {
@@ -148,8 +176,10 @@ TEST(Profile, MergesTwoHalvesToTheWhole) {
   Profile whole = make_profile();
   Profile halves[2] = {make_profile(), make_profile()};
   for (std::uint64_t i = 0; i < 600; ++i) {
-    const std::vector<Fact> facts = {message(FactKind::kSend, kWorld, static_cast<std::int32_t>(i % 8), i * i)};
-    for (Profile* profile : {&whole, &halves[i < 200 ? 0 : 1]}) add(*profile, kSendRegion, kWorld, 1000 + i, 1002 + 2 * i, facts);
+    const std::vector<Fact> facts = {
+        message(FactKind::kSend, kWorld, static_cast<std::int32_t>(i % 8), i * i)};
+    for (Profile* profile : {&whole, &halves[i < 200 ? 0 : 1]})
+      add(*profile, kSendRegion, kWorld, 1000 + i, 1002 + 2 * i, facts);
   }
   halves[0].merge(halves[1]);
   expect_equal(halves[0], whole);

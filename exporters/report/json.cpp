@@ -1,0 +1,202 @@
+#include "exporters/report/run_report.h"
+#include "exporters/report/shares.h"
+#include "exporters/report/text_sections.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+
+namespace megascope::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(std::uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; }
+
+const char* end_state_name(EndState state) {
+  static constexpr const char* kNames[] = {"running", "finalized", "aborted", "recovered"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+/// ISO 8601 with milliseconds, UTC; null when not known.
+Json iso_time(std::int64_t realtime_ns) {
+  const std::time_t whole_seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm utc{};
+  if (realtime_ns <= 0 || gmtime_r(&whole_seconds, &utc) == nullptr) return nullptr;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                     realtime_ns / 1'000'000 % 1000);
+}
+
+void add_totals(Json& json, const CallTotals& totals) {
+  json["calls"] = totals.calls;
+  json["bytes"] = totals.bytes_sent + totals.bytes_received;
+  json["time_s"] = seconds(totals.time);
+  json["max_time_s"] = seconds(totals.max_time);
+  json["bytes_sent"] = totals.bytes_sent;
+  json["bytes_received"] = totals.bytes_received;
+}
+
+Json functions(const RunReport& report) {
+  Json all = Json::object();
+  for (const FunctionRow& row : report.functions) add_totals(all[row.name], row.totals);
+  return all;
+}
+
+Json communicators(const RunReport& report) {
+  Json all = Json::array();
+  for (const CommRow& row : report.comms) {
+    Json json = {{"name", row.name}, {"ranks", row.size}};
+    if (row.kind == CommRowKind::kComm) json["id"] = fmt::format("{:016x}", row.global_name);
+    add_totals(json, row.totals);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json per_rank(const RunReport& report) {
+  Json all = Json::array();
+  for (const RankRow& rank : report.ranks) {
+    all.push_back({{"rank", rank.world_rank},
+                   {"host", report.nodes[rank.node]},
+                   {"mpi_time_s", seconds(rank.mpi_time_ns)},
+                   {"calls", rank.calls},
+                   {"startup_s", seconds(rank.startup_ns)},
+                   {"mpi_share", mpi_share(rank)},
+                   {"wall_s", seconds(rank.wall_ns)},
+                   {"threads", rank.thread_count},
+                   {"pid", rank.pid},
+                   {"overhead_s", seconds(rank.overhead_ns)},
+                   {"trace_bytes", rank.trace_bytes},
+                   {"end_state", end_state_name(rank.end_state)},
+                   {"solo", rank.is_solo}});
+  }
+  return all;
+}
+
+Json end_states(const RunReport& report) {
+  Json all = {{"running", 0}, {"finalized", 0}, {"aborted", 0}, {"recovered", 0}};
+  for (const RankRow& rank : report.ranks) {
+    Json& count = all[end_state_name(rank.end_state)];
+    count = count.get<int>() + 1;
+  }
+  return all;
+}
+
+Json histogram(const std::array<SizeTotals, kSizeClassCount>& sizes, const char* what) {
+  Json all = Json::array();
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].messages == 0) continue;
+    const std::uint64_t most = i == 0 ? 0 : size_class_floor(i) + (size_class_floor(i) - 1);
+    all.push_back({{"from_bytes", size_class_floor(i)},
+                   {"to_bytes", most},
+                   {what, sizes[i].messages},
+                   {"bytes", sizes[i].bytes}});
+  }
+  return all;
+}
+
+Json matrix(const RunReport& report) {
+  Json rows = Json::array();
+  for (const PairRow& pair : report.pairs) {
+    rows.push_back({{"source", pair.source},
+                    {"destination", pair.destination},
+                    {"messages", pair.messages},
+                    {"bytes", pair.bytes}});
+  }
+  return {{"pairs", report.pair_count},
+          {"messages", report.messages.messages},
+          {"bytes", report.messages.bytes},
+          {"heaviest", std::move(rows)}};
+}
+
+Json waits(const RunReport& report) {
+  Json rows = Json::array();
+  for (const WaitRow& row : report.waits) {
+    rows.push_back({{"rank", row.world_rank},
+                    {"function", row.function},
+                    {"communicator", row.comm},
+                    {"calls", row.calls},
+                    {"time_s", seconds(row.time_ns)}});
+  }
+  return rows;
+}
+
+Json pending(const RunReport& report) {
+  Json rows = Json::array();
+  for (const PendingRow& row : report.pending) {
+    rows.push_back({{"rank", row.world_rank},
+                    {"function", row.function},
+                    {"communicator", row.comm},
+                    {"peer", row.peer >= 0 ? Json(row.peer) : Json(nullptr)},
+                    {"since_s", seconds(row.since_ns)},
+                    {"time_s", seconds(row.time_ns)}});
+  }
+  return {{"count", report.pending_count}, {"longest", std::move(rows)}};
+}
+
+Json losses(const RunReport& report) {
+  Json all = Json::object();
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) {
+    all[std::string(loss_cause_name(static_cast<LossCause>(i)))] = report.losses[i];
+  }
+  return all;
+}
+
+Json exports(const RunReport& report) {
+  Json all = Json::array();
+  for (const ExportRow& row : report.exports) {
+    all.push_back({{"format", row.format},
+                   {"path", row.path},
+                   {"records", row.records},
+                   {"bytes", row.bytes}});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string to_json(const RunReport& report) {
+  const TimeShares shares = time_shares(report);
+  std::uint64_t most_overhead_ns = 0;
+  for (const RankRow& rank : report.ranks)
+    most_overhead_ns = std::max(most_overhead_ns, rank.overhead_ns);
+  Json json;
+  json["version"] = report.version;
+  json["run_id"] = report.run_id;
+  json["job"] = report.job;
+  json["program"] = report.programs.empty() ? std::string() : report.programs.front();
+  json["programs"] = report.programs;
+  json["mpi_library"] = report.mpi_library;
+  json["started"] = iso_time(report.start_realtime_ns);
+  json["ranks"] = report.world_size;
+  json["nodes"] = report.nodes;
+  json["missing_ranks"] = missing_ranks(report);
+  json["wall_s"] = seconds(shares.wall_ns);
+  json["startup_s"] = seconds(shares.startup_ns);
+  json["mpi_calls"] = call_count(report);
+  json["mpi_share"] = {{"run", shares.run},
+                       {"min", shares.by_share.empty() ? 0.0 : mpi_share(*shares.by_share.front())},
+                       {"median", shares.median},
+                       {"max", shares.by_share.empty() ? 0.0 : mpi_share(*shares.by_share.back())}};
+  json["imbalance"] = shares.imbalance;
+  json["verdict"] = first_verdict(report, shares);
+  json["overhead_s"] = seconds(most_overhead_ns);
+  json["functions"] = functions(report);
+  json["communicators"] = communicators(report);
+  json["per_rank"] = per_rank(report);
+  json["end_states"] = end_states(report);
+  json["message_sizes"] = histogram(report.message_sizes, "messages");
+  json["collective_sizes"] = histogram(report.collective_sizes, "calls");
+  json["matrix"] = matrix(report);
+  json["waits"] = waits(report);
+  json["pending"] = pending(report);
+  json["losses"] = losses(report);
+  json["covers_all_calls"] = report.covers_all_calls;
+  json["notes"] = report.notes;
+  json["exports"] = exports(report);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace megascope::report

@@ -1,0 +1,76 @@
+#include "exporters/report/nothing_recorded.h"
+
+#include "exporters/report/table.h"
+
+#include <algorithm>
+
+namespace megascope::report {
+namespace {
+
+constexpr std::size_t kColumns = 96;
+
+struct CauseText {
+  NothingCause cause;
+  const char* because;
+  const char* remedy;
+};
+
+constexpr CauseText kTexts[] = {
+    {NothingCause::kNoMpiCall, "the program ended before MPI_Init, or never calls MPI",
+     "Check that it is the MPI program itself that was run, not a script's help text."},
+    {NothingCause::kDisabled, "MEGASCOPE_ENABLE=0 is set", "Unset it or set it to 1."},
+    {NothingCause::kWrongPath, "the library was not loaded: wrong path, or missing on some node",
+     "The loader warns \"object ... from LD_PRELOAD cannot be preloaded\"; use a path that all "
+     "nodes have."},
+    {NothingCause::kStaticProgram, "the program is linked statically, so nothing can be preloaded",
+     "Link it dynamically (without -static)."},
+    {NothingCause::kOtherMpi,
+     "the program uses another MPI library than the one this MegaScope was built for",
+     "`megascope info` says which one that is; build MegaScope with the program's MPI."},
+    {NothingCause::kFortran,
+     "the program calls MPI from Fortran, which this version does not see yet",
+     "C and C++ programs are recorded; Fortran interfaces are listed in LIMITS.md."},
+    {NothingCause::kSecureProgram,
+     "the program runs with other rights than its user's, so LD_PRELOAD is ignored",
+     "Run a copy without set-user-ID and file capabilities."},
+    {NothingCause::kFiltered, "every MPI function that the program calls is excluded",
+     "See the MEGASCOPE_* variables that are set, and `megascope info` for what they do."},
+};
+
+const CauseText& text_of(NothingCause cause) {
+  return *std::find_if(std::begin(kTexts), std::end(kTexts),
+                       [&](const CauseText& text) { return text.cause == cause; });
+}
+
+/// The first line behind `first`, the others below it.
+void add_wrapped(std::string& page, const std::string& first, const std::string& text) {
+  const std::vector<std::string> lines =
+      wrapped(printable(text, 4 * kColumns), kColumns - first.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    page += (i == 0 ? first : std::string(first.size(), ' ')) + lines[i] + '\n';
+  }
+}
+
+void add_cause(std::string& page, const CauseText& cause, const std::string& detail) {
+  add_wrapped(page, "  - ", cause.because + (detail.empty() ? "" : " (" + detail + ")") + ".");
+  add_wrapped(page, "    ", cause.remedy);
+}
+
+}  // namespace
+
+std::string nothing_recorded_text(const NothingRecorded& facts) {
+  const std::string of = facts.subject.empty() ? "" : " of " + printable(facts.subject, 60);
+  if (!facts.found.empty()) {
+    std::string page = "MegaScope: nothing was recorded" + of + ", because\n";
+    for (std::size_t i = 0; i < facts.found.size(); ++i) {
+      add_cause(page, text_of(facts.found[i]),
+                i < facts.details.size() ? facts.details[i] : std::string());
+    }
+    return page;
+  }
+  std::string page = "MegaScope: nothing was recorded" + of + ". It may be because\n";
+  for (const CauseText& cause : kTexts) add_cause(page, cause, "");
+  return page;
+}
+
+}  // namespace megascope::report

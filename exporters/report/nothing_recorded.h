@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace megascope::report {
+
+/// Why there may be no record of a program.
+enum class NothingCause {
+  kStaticProgram,  ///< linked statically: nothing can be preloaded
+  kNoMpiCall,      ///< it ended before MPI_Init or never calls MPI
+  kOtherMpi,       ///< built against an MPI library that this version does not cover
+  kFortran,        ///< calls MPI through a Fortran interface
+  kWrongPath,      ///< the library was not found, or not on every node
+  kSecureProgram,  ///< set-user-ID or with capabilities: the loader ignores LD_PRELOAD
+  kDisabled,       ///< MEGASCOPE_ENABLE=0
+  kFiltered,       ///< every function that it calls is excluded
+};
+
+struct NothingRecorded {
+  std::string subject;              ///< what was run or opened; may be empty
+  std::vector<NothingCause> found;  ///< causes that are known to hold, most telling first
+  std::vector<std::string>
+      details;  ///< a fact for each of `found`: "/usr/bin/app has no dynamic section"; may be empty
+};
+
+/// "Nothing was recorded, because ...": the causes found, else all that are possible, each with
+/// what to do about it.
+std::string nothing_recorded_text(const NothingRecorded& facts);
+
+}  // namespace megascope::report

@@ -1,0 +1,184 @@
+#include "exporters/report/run_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <unordered_map>
+
+namespace megascope::report {
+namespace {
+
+template <class Rows, class Heavier>
+void keep_heaviest(Rows& rows, std::size_t limit, Heavier heavier) {
+  std::sort(rows.begin(), rows.end(), heavier);
+  if (rows.size() > limit) rows.resize(limit);
+}
+
+/// Adds rows with equal keys; both are ascending by key, and so is the result.
+template <class Row, class Key>
+void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
+  std::vector<Row> all;
+  all.reserve(mine.size() + theirs.size());
+  auto left = mine.begin();
+  for (const Row& row : theirs) {
+    while (left != mine.end() && key(*left) < key(row)) all.push_back(std::move(*left++));
+    if (left != mine.end() && key(*left) == key(row)) {
+      left->totals.add(row.totals);
+    } else {
+      all.push_back(row);
+    }
+  }
+  std::move(left, mine.end(), std::back_inserter(all));
+  mine = std::move(all);
+}
+
+bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
+bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
+
+/// Folds the rows with the least time into the one of others, `others`, which goes where its key
+/// belongs.
+template <class Row, class Key>
+void bound_rows(std::vector<Row>& rows, std::size_t limit, Row others, Key key) {
+  if (rows.size() <= limit) return;
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    if (is_others(a) != is_others(b)) return is_others(b);  // comes last
+    if (a.totals.time != b.totals.time) return a.totals.time > b.totals.time;
+    return key(a) < key(b);
+  });
+  for (std::size_t i = limit - 1; i < rows.size(); ++i) others.totals.add(rows[i].totals);
+  rows.resize(limit - 1);
+  rows.push_back(std::move(others));
+  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return key(a) < key(b); });
+}
+
+void merge_texts(std::vector<std::string>& mine, const std::vector<std::string>& theirs,
+                 std::size_t limit) {
+  for (const std::string& text : theirs) {
+    if (mine.size() < limit && std::find(mine.begin(), mine.end(), text) == mine.end())
+      mine.push_back(text);
+  }
+}
+
+void merge_ranks(RunReport& mine, const RunReport& theirs) {
+  std::unordered_map<std::string, std::uint32_t> index_of;
+  for (std::uint32_t i = 0; i < mine.nodes.size(); ++i) index_of.emplace(mine.nodes[i], i);
+  std::vector<std::uint32_t> translated;
+  for (const std::string& node : theirs.nodes) {
+    const auto [found, is_new] =
+        index_of.emplace(node, static_cast<std::uint32_t>(mine.nodes.size()));
+    if (is_new) mine.nodes.push_back(node);
+    translated.push_back(found->second);
+  }
+  for (RankRow row : theirs.ranks) {
+    row.node = row.node < translated.size() ? translated[row.node] : 0;
+    mine.ranks.push_back(row);
+  }
+  const auto by_rank = [](const RankRow& a, const RankRow& b) {
+    return a.world_rank < b.world_rank;
+  };
+  if (!std::is_sorted(mine.ranks.begin(), mine.ranks.end(), by_rank)) {
+    std::stable_sort(mine.ranks.begin(), mine.ranks.end(), by_rank);
+  }
+  const auto is_same = [](const RankRow& a, const RankRow& b) {
+    return a.world_rank == b.world_rank;
+  };
+  mine.ranks.erase(std::unique(mine.ranks.begin(), mine.ranks.end(), is_same), mine.ranks.end());
+}
+
+template <class Row>
+void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
+  mine.insert(mine.end(), theirs.begin(), theirs.end());
+}
+
+const std::string& function_key(const FunctionRow& row) { return row.name; }
+std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
+  return {row.kind, row.global_name};
+}
+
+void add_sizes(std::array<SizeTotals, kSizeClassCount>& mine,
+               const std::array<SizeTotals, kSizeClassCount>& theirs) {
+  for (std::size_t i = 0; i < kSizeClassCount; ++i) {
+    mine[i].messages += theirs[i].messages;
+    mine[i].bytes += theirs[i].bytes;
+  }
+}
+
+void take_if_empty(std::string& mine, const std::string& theirs) {
+  if (mine.empty()) mine = theirs;
+}
+
+}  // namespace
+
+void bound(RunReport& report) {
+  bound_rows(report.functions, kMaxFunctions, {.name = kOthersName, .totals = {}}, function_key);
+  bound_rows(report.comms, kMaxComms,
+             {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}}, comm_key);
+  keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
+    return std::tie(b.bytes, b.messages, a.source, a.destination) <
+           std::tie(a.bytes, a.messages, b.source, b.destination);
+  });
+  keep_heaviest(report.waits, kMaxWaits, [](const WaitRow& a, const WaitRow& b) {
+    return std::tie(b.time_ns, a.world_rank, a.function, a.comm) <
+           std::tie(a.time_ns, b.world_rank, b.function, b.comm);
+  });
+  keep_heaviest(report.pending, kMaxPending, [](const PendingRow& a, const PendingRow& b) {
+    return std::tie(b.time_ns, a.world_rank, a.function, a.peer) <
+           std::tie(a.time_ns, b.world_rank, b.function, b.peer);
+  });
+}
+
+void merge(RunReport& mine, const RunReport& theirs) {
+  take_if_empty(mine.version, theirs.version);
+  take_if_empty(mine.run_id, theirs.run_id);
+  take_if_empty(mine.job, theirs.job);
+  take_if_empty(mine.mpi_library, theirs.mpi_library);
+  merge_texts(mine.programs, theirs.programs, kMaxPrograms);
+  mine.world_size = std::max(mine.world_size, theirs.world_size);
+  if (mine.start_realtime_ns == 0 ||
+      (theirs.start_realtime_ns != 0 && theirs.start_realtime_ns < mine.start_realtime_ns)) {
+    mine.start_realtime_ns = theirs.start_realtime_ns;
+  }
+  merge_ranks(mine, theirs);
+  add_rows(mine.functions, theirs.functions, function_key);
+  add_rows(mine.comms, theirs.comms, comm_key);
+  append(mine.pairs, theirs.pairs);
+  append(mine.waits, theirs.waits);
+  append(mine.pending, theirs.pending);
+  bound(mine);
+  mine.pair_count += theirs.pair_count;
+  mine.messages.messages += theirs.messages.messages;
+  mine.messages.bytes += theirs.messages.bytes;
+  add_sizes(mine.message_sizes, theirs.message_sizes);
+  add_sizes(mine.collective_sizes, theirs.collective_sizes);
+  mine.pending_count += theirs.pending_count;
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) mine.losses[i] += theirs.losses[i];
+  mine.covers_all_calls = mine.covers_all_calls && theirs.covers_all_calls;
+  merge_texts(mine.notes, theirs.notes, kMaxNotes);
+}
+
+Status merge_up(Collective& collective, RunReport& report) {
+  Collective::Bytes bytes;
+  serialize(report, bytes);
+  Status damaged;
+  const auto fold = [&damaged](Collective::Bytes& mine, std::span<const std::byte> theirs) {
+    RunReport lower;
+    RunReport higher;
+    damaged.update(parse(mine, lower));
+    damaged.update(parse(theirs, higher));
+    merge(lower, higher);
+    mine.clear();
+    serialize(lower, mine);
+  };
+  Status status = collective.merge_up(bytes, fold);
+  status.update(damaged);
+  if (!status.is_ok() || collective.rank() != 0) return status;
+  RunReport merged;
+  status = parse(bytes, merged);
+  merged.folder = report.folder;
+  merged.report_command = report.report_command;
+  merged.exports = report.exports;
+  if (status.is_ok()) report = std::move(merged);
+  return status;
+}
+
+}  // namespace megascope::report

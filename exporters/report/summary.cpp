@@ -1,0 +1,224 @@
+#include "exporters/report/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace megascope::report {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::size_t kMaxCommandBytes = 1024;
+constexpr std::uint64_t kCallsPerProgress = 1 << 16;
+
+std::string cut(const std::string& text, std::size_t limit = kMaxNameBytes) {
+  return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
+}
+
+std::uint64_t scaled(std::uint64_t value, double factor) {
+  return factor == 1.0 ? value : static_cast<std::uint64_t>(static_cast<double>(value) * factor);
+}
+
+bool is_collective(RegionRole role) {
+  return role >= RegionRole::kCollBarrier && role <= RegionRole::kCollOther;
+}
+bool may_wait(RegionRole role) { return role == RegionRole::kPointToPoint || is_collective(role); }
+
+bool is_startup(const std::string& function) {
+  return function == "MPI_Init" || function == "MPI_Init_thread" || function == "MPI_Session_init";
+}
+
+std::string comm_name(const ProcessDefinitions& definitions, CommId id) {
+  if (id == kNoComm) return {};
+  const CommDefinition* comm = id == kMixedComms ? nullptr : definitions.comm(id);
+  return comm == nullptr ? kOthersName : cut(comm->name);
+}
+
+/// The sums of one rank, by what reports show.
+class Summary {
+ public:
+  Summary(const ProcessDefinitions& definitions, RunReport& report)
+      : definitions_(definitions), report_(report) {}
+
+  void add(const ProfileKey& key, const CallTotals& totals) {
+    const RegionDefinition* region = definitions_.region(key.region);
+    const std::string function = region == nullptr ? kOthersName : cut(region->name);
+    const RegionRole role = region == nullptr ? RegionRole::kUnknown : region->role;
+    FunctionRow& row = functions_[function];
+    row.name = function;
+    row.role = role;
+    row.totals.add(totals);
+    if (is_startup(function)) startup_ns_ += totals.time;
+    if (key.comm != kNoComm) add_comm(key.comm, totals);
+    if (may_wait(role)) {
+      WaitRow& wait = waits_[{function, key.comm}];
+      wait.calls += totals.calls;
+      wait.time_ns += totals.time;
+    }
+    if (is_collective(role) && key.sizes < kSizeClassCount) {
+      report_.collective_sizes[key.sizes].messages += totals.calls;
+      report_.collective_sizes[key.sizes].bytes += totals.bytes_sent + totals.bytes_received;
+    }
+  }
+
+  void finish() {
+    const std::int32_t world_rank = definitions_.info.world_rank;
+    for (auto& [name, row] : functions_) report_.functions.push_back(std::move(row));
+    for (auto& [key, row] : comms_) report_.comms.push_back(std::move(row));
+    for (auto& [key, row] : waits_) {
+      row.world_rank = world_rank;
+      row.function = key.first;
+      row.comm = comm_name(definitions_, key.second);
+      if (row.time_ns != 0) report_.waits.push_back(std::move(row));
+    }
+  }
+  std::uint64_t startup_ns() const { return startup_ns_; }
+
+ private:
+  void add_comm(CommId id, const CallTotals& totals) {
+    const CommDefinition* comm = id == kMixedComms ? nullptr : definitions_.comm(id);
+    CommRow row{.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}};
+    if (comm != nullptr) {
+      row.kind = comm->kind == CommKind::kSelf ? CommRowKind::kSelf : CommRowKind::kComm;
+      row.global_name = comm->kind == CommKind::kSelf ? 0 : comm->global_name;
+      row.name = cut(comm->name);
+      row.size = rank_count(comm->members) + rank_count(comm->remote_members);
+    }
+    CommRow& known = comms_.try_emplace({row.kind, row.global_name}, std::move(row)).first->second;
+    known.totals.add(totals);
+  }
+
+  const ProcessDefinitions& definitions_;
+  RunReport& report_;
+  std::map<std::string, FunctionRow> functions_;
+  std::map<std::pair<CommRowKind, std::uint64_t>, CommRow> comms_;
+  std::map<std::pair<std::string, CommId>, WaitRow> waits_;
+  std::uint64_t startup_ns_ = 0;
+};
+
+void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& report) {
+  report.version = facts.version;
+  report.run_id = cut(info.run_id);
+  report.job = cut(info.job);
+  report.mpi_library = cut(info.mpi_library);
+  report.programs = {
+      cut(info.command_line.empty() ? info.program : info.command_line, kMaxCommandBytes)};
+  report.world_size = info.world_size;
+  if (!info.clock_points.empty()) report.start_realtime_ns = info.clock_points.front().realtime_ns;
+  report.nodes = {cut(info.host)};
+  report.notes = facts.notes;
+  report.covers_all_calls = facts.covers_all_calls;
+}
+
+void describe_messages(const Profile& profile, std::int32_t world_rank, RunReport& report) {
+  for (const PeerTotals& peer : profile.peers()) {
+    report.messages.messages += peer.messages;
+    report.messages.bytes += peer.bytes;
+    if (peer.world_rank < 0) continue;
+    report.pairs.push_back({world_rank, peer.world_rank, peer.messages, peer.bytes});
+  }
+  report.pair_count = report.pairs.size();
+  report.message_sizes = profile.message_sizes();
+}
+
+}  // namespace
+
+double ns_per_tick(const ProcessInfo& info) {
+  if (info.clock != ClockKind::kTsc || info.clock_points.size() < 2) return 1.0;
+  const ClockPoint& first = info.clock_points.front();
+  const ClockPoint& last = info.clock_points.back();
+  if (last.ticks <= first.ticks || last.monotonic_ns <= first.monotonic_ns) return 1.0;
+  return static_cast<double>(last.monotonic_ns - first.monotonic_ns) /
+         static_cast<double>(last.ticks - first.ticks);
+}
+
+RunReport summarize(const ProcessDefinitions& definitions, const Profile& profile,
+                    const RankFacts& facts) {
+  RunReport report;
+  const ProcessInfo& info = definitions.info;
+  describe_run(info, facts, report);
+  Summary summary(definitions, report);
+  for (ProfileRow row : profile.rows()) {
+    row.totals.time = scaled(row.totals.time, facts.ns_per_profile_unit);
+    row.totals.max_time = scaled(row.totals.max_time, facts.ns_per_profile_unit);
+    summary.add(row.key, row.totals);
+  }
+  summary.finish();
+  describe_messages(profile, info.world_rank, report);
+  RankRow rank;
+  rank.world_rank = info.world_rank;
+  rank.pid = info.pid;
+  for (const FunctionRow& row : report.functions) {
+    rank.calls += row.totals.calls;
+    rank.mpi_time_ns += row.totals.time;
+  }
+  rank.startup_ns = summary.startup_ns();
+  rank.wall_ns = scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
+  rank.thread_count =
+      static_cast<std::uint32_t>(std::max<std::size_t>(1, definitions.locations.size()));
+  rank.overhead_ns =
+      scaled(info.overhead_ticks, facts.ns_per_tick > 0 ? facts.ns_per_tick : ns_per_tick(info));
+  rank.trace_bytes = facts.trace_bytes;
+  rank.end_state = info.end_state;
+  rank.is_solo = info.is_solo;
+  report.ranks = {rank};
+  report.pending = facts.pending;
+  report.pending_count = report.pending.size();
+  report.losses = definitions.losses;
+  bound(report);
+  return report;
+}
+
+void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
+          std::vector<PendingRow>& pending,
+          const std::function<void(std::uint64_t calls)>& progress) {
+  const ProcessDefinitions& definitions = source.process(world_rank);
+  profile.define(definitions);
+  std::uint64_t unreported = 0;
+  const std::size_t old_pending = pending.size();
+  for (const LocationDefinition& location : definitions.locations) {
+    const std::unique_ptr<CallStream> calls = source.calls(world_rank, location.id);
+    Call call;
+    while (calls->next(call)) {
+      profile.add(call);
+      if (call.is_pending) {
+        const RegionDefinition* region = definitions.region(call.region);
+        const std::int32_t peer = call.facts.empty() ? kNoPeer : call.facts.front().peer;
+        pending.push_back({.world_rank = world_rank,
+                           .function = region == nullptr ? kOthersName : cut(region->name),
+                           .comm = comm_name(definitions, call.comm),
+                           .peer = peer,
+                           .since_ns = call.enter_ns,
+                           .time_ns = call.leave_ns - call.enter_ns});
+      }
+      if (++unreported == kCallsPerProgress && progress) progress(std::exchange(unreported, 0));
+    }
+  }
+  if (progress && unreported != 0) progress(unreported);
+  for (std::size_t i = old_pending; i < pending.size(); ++i)
+    pending[i].since_ns -= profile.first_enter();
+}
+
+RunReport summarize_run(const RecordSource& source, const std::string& version,
+                        const std::vector<std::uint64_t>& trace_bytes,
+                        const std::function<void(std::uint64_t calls)>& progress) {
+  RunReport report;
+  const std::vector<std::int32_t>& world_ranks = source.world_ranks();
+  for (std::size_t i = 0; i < world_ranks.size(); ++i) {
+    Profile profile;
+    RankFacts facts;
+    facts.version = version;
+    fold(source, world_ranks[i], profile, facts.pending, progress);
+    if (i < trace_bytes.size()) facts.trace_bytes = trace_bytes[i];
+    const ProcessDefinitions& definitions = source.process(world_ranks[i]);
+    facts.covers_all_calls = std::all_of(definitions.losses.begin(), definitions.losses.end(),
+                                         [](std::uint64_t count) { return count == 0; });
+    merge(report, summarize(definitions, profile, facts));
+  }
+  report.version = version;
+  report.world_size = std::max(report.world_size, source.world_size());
+  if (source.start_realtime_ns() != 0) report.start_realtime_ns = source.start_realtime_ns();
+  return report;
+}
+
+}  // namespace megascope::report

@@ -1,0 +1,198 @@
+#include "exporters/report/text_sections.h"
+
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+namespace megascope::report {
+namespace {
+
+constexpr std::size_t kLabelColumns = 16;
+constexpr std::size_t kMaxRankParts = 12;
+
+std::string plural(std::uint64_t count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+std::string duration(std::uint64_t time_ns) {
+  return human_duration(static_cast<std::int64_t>(time_ns));
+}
+
+std::string run_text(const RunReport& report, const TimeShares& shares) {
+  std::string nodes = plural(report.nodes.size(), "node", "nodes");
+  if (report.nodes.size() <= 3) nodes += " (" + printable(joined(report.nodes, ", "), 40) + ")";
+  std::string text = fmt::format(
+      "{} on {}, {}", plural(static_cast<std::uint64_t>(report.world_size), "rank", "ranks"), nodes,
+      duration(shares.wall_ns));
+  const std::string started = time_text(report.start_realtime_ns);
+  if (!started.empty()) text += ", started " + started;
+  if (shares.startup_ns != 0)
+    text += fmt::format("; {} of it in MPI_Init", duration(shares.startup_ns));
+  return text;
+}
+
+std::string recorded_text(const RunReport& report) {
+  std::uint64_t trace_bytes = 0;
+  std::uint64_t lost = 0;
+  for (const RankRow& rank : report.ranks) trace_bytes += rank.trace_bytes;
+  for (const std::uint64_t count : report.losses) lost += count;
+  std::string text = human_count(call_count(report)) + " MPI calls";
+  if (trace_bytes != 0) text += ", " + human_bytes(trace_bytes) + " of trace";
+  return text +
+         (lost == 0 ? ", nothing lost" : ", " + human_count(lost) + " records lost (see below)");
+}
+
+std::string own_time_text(const RunReport& report, const TimeShares& shares) {
+  std::uint64_t most_ns = 0;
+  for (const RankRow& rank : report.ranks) most_ns = std::max(most_ns, rank.overhead_ns);
+  std::string text = duration(most_ns) + " at most on one rank";
+  if (shares.wall_ns != 0) {
+    text += fmt::format(" ({} of the run)", percent_text(static_cast<double>(most_ns) /
+                                                         static_cast<double>(shares.wall_ns)));
+  }
+  return text + ", besides the recording of each call";
+}
+
+/// How the ranks ended, when not all in the normal way.
+std::string end_text(const RunReport& report) {
+  std::map<EndState, std::vector<std::int32_t>> by_state;
+  for (const RankRow& rank : report.ranks) by_state[rank.end_state].push_back(rank.world_rank);
+  if (by_state.size() == 1 && by_state.contains(EndState::kFinalized)) return {};
+  static constexpr const char* kNames[] = {"never reached MPI_Finalize", "finished", "aborted",
+                                           "cut short, recovered"};
+  std::vector<std::string> parts;
+  for (const auto& [state, ranks] : by_state) {
+    parts.push_back(fmt::format("{} {} ({})", plural(ranks.size(), "rank", "ranks"),
+                                kNames[static_cast<std::size_t>(state)], rank_list(ranks)));
+  }
+  return joined(parts, "; ");
+}
+
+void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), lines.end()); }
+
+}  // namespace
+
+Lines labelled(const std::string& label, const std::string& text) {
+  Lines lines = wrapped(printable(text, 4 * kTextColumns), kTextColumns - kLabelColumns);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string left = i == 0 ? label : std::string();
+    lines[i] =
+        left + std::string(kLabelColumns - std::min(kLabelColumns, left.size()), ' ') + lines[i];
+  }
+  return lines;
+}
+
+std::string percent_text(double share) {
+  const double percent = 100.0 * share;
+  if (percent != 0 && percent < 0.01) return "< 0.01 %";
+  if (percent != 0 && percent < 0.995) return fmt::format("{:.2f} %", percent);
+  return percent != 0 && percent < 9.95 ? fmt::format("{:.1f} %", percent)
+                                        : fmt::format("{:.0f} %", percent);
+}
+
+std::string rank_list(const std::vector<std::int32_t>& ranks) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (parts.size() == kMaxRankParts) {
+      parts.emplace_back("...");
+      break;
+    }
+    parts.push_back(end - i == 1   ? fmt::format("{}", ranks[i])
+                    : end - i == 2 ? fmt::format("{}, {}", ranks[i], ranks[i + 1])
+                                   : fmt::format("{}-{}", ranks[i], ranks[end - 1]));
+    i = end;
+  }
+  return joined(parts, ", ");
+}
+
+std::vector<std::int32_t> missing_ranks(const RunReport& report) {
+  std::vector<std::int32_t> missing;
+  auto next = report.ranks.begin();
+  for (std::int32_t rank = 0; rank < report.world_size; ++rank) {
+    while (next != report.ranks.end() && next->world_rank < rank) ++next;
+    if (next == report.ranks.end() || next->world_rank != rank) missing.push_back(rank);
+  }
+  return missing;
+}
+
+std::string time_text(std::int64_t realtime_ns) {
+  if (realtime_ns <= 0) return {};
+  const std::time_t seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm utc{};
+  if (gmtime_r(&seconds, &utc) == nullptr) return {};
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02} UTC", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+std::uint64_t call_count(const RunReport& report) {
+  std::uint64_t count = 0;
+  for (const RankRow& rank : report.ranks) count += rank.calls;
+  return count;
+}
+
+Lines facts_section(const RunReport& report, const TimeShares& shares) {
+  Lines lines = {"MegaScope " + printable(report.version, 20) +
+                 (report.run_id.empty() ? "" : ": run " + printable(report.run_id, 70))};
+  std::string program = report.programs.empty() ? "" : printable(report.programs.front(), 76);
+  if (report.programs.size() > 1)
+    program += fmt::format(" and {} more", report.programs.size() - 1);
+  if (!program.empty()) append(lines, labelled("Program", program));
+  append(lines, labelled("Run", run_text(report, shares)));
+  if (!report.mpi_library.empty())
+    append(lines, labelled("MPI library", printable(report.mpi_library, 84)));
+  append(lines, labelled("Recorded", recorded_text(report)));
+  append(lines, labelled("Our own time", own_time_text(report, shares)));
+  const std::string end = end_text(report);
+  if (!end.empty()) append(lines, labelled("End", end));
+  const std::vector<std::int32_t> missing = missing_ranks(report);
+  if (!missing.empty()) {
+    append(lines,
+           labelled("Missing", fmt::format("{} of {} ranks left no trace ({})", missing.size(),
+                                           report.world_size, rank_list(missing))));
+  }
+  return lines;
+}
+
+Lines share_section(const RunReport& report, const TimeShares& shares) {
+  if (shares.by_share.empty()) return {};
+  const RankRow& least = *shares.by_share.front();
+  const RankRow& most = *shares.by_share.back();
+  std::string text = percent_text(shares.run) + " of the run";
+  if (report.ranks.size() > 1) {
+    text +=
+        fmt::format(": least {} (rank {}), median {}, most {} (rank {})",
+                    percent_text(mpi_share(least)), least.world_rank, percent_text(shares.median),
+                    percent_text(mpi_share(most)), most.world_rank);
+  }
+  Lines lines = labelled("Time in MPI", text);
+  if (report.ranks.size() > 1 && shares.imbalance >= 0.01) {
+    append(lines,
+           labelled("Imbalance",
+                    fmt::format("outside of MPI rank {} works longest, the average rank {} less",
+                                shares.busiest_rank, percent_text(shares.imbalance))));
+  }
+  const std::string verdict = first_verdict(report, shares);
+  if (!verdict.empty()) append(lines, labelled("", verdict));
+  return lines;
+}
+
+Lines note_section(const RunReport& report, const RowLimits& limits) {
+  Lines lines;
+  for (std::size_t i = 0; i < std::min(limits.notes, report.notes.size()); ++i) {
+    append(lines, labelled(i == 0 ? "Note" : "", printable(report.notes[i], 160)));
+  }
+  if (report.notes.size() > limits.notes) {
+    append(lines, labelled("", fmt::format("and {} more in report.json",
+                                           report.notes.size() - limits.notes)));
+  }
+  return lines;
+}
+
+}  // namespace megascope::report

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "exporters/report/run_report.h"
+#include "exporters/report/shares.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The parts of the text report, each a few lines without an empty line around them; none when
+/// there is nothing to say.
+namespace megascope::report {
+
+inline constexpr std::size_t kTextColumns = 100;
+inline constexpr std::size_t kMatrixRanks =
+    8;  ///< up to so many the communication matrix is shown whole
+
+/// Rows of each part, besides its title; to_text() lowers them until the whole fits.
+struct RowLimits {
+  std::size_t ranks = kMatrixRanks;
+  std::size_t functions = 10;
+  std::size_t comms = 6;
+  std::size_t pairs = 5;
+  std::size_t waits = 5;
+  std::size_t pending = 8;
+  std::size_t notes = 8;
+  std::size_t exports = 8;
+};
+
+using Lines = std::vector<std::string>;
+
+/// A label, then the text wrapped beside it.
+Lines labelled(const std::string& label, const std::string& text);
+/// "12 %", "3.4 %".
+std::string percent_text(double share);
+/// "1, 3, 5-9"; after a dozen parts "...".
+std::string rank_list(const std::vector<std::int32_t>& ranks);
+/// World ranks of the run without a trace here, ascending.
+std::vector<std::int32_t> missing_ranks(const RunReport& report);
+/// "2026-11-20 14:03:11 UTC"; empty when not known.
+std::string time_text(std::int64_t realtime_ns);
+std::uint64_t call_count(const RunReport& report);
+
+Lines facts_section(const RunReport& report, const TimeShares& shares);
+Lines share_section(const RunReport& report, const TimeShares& shares);
+Lines rank_section(const RunReport& report, const TimeShares& shares, const RowLimits& limits);
+Lines function_section(const RunReport& report, const RowLimits& limits);
+Lines comm_section(const RunReport& report, const RowLimits& limits);
+Lines size_section(const RunReport& report);
+Lines pair_section(const RunReport& report, const RowLimits& limits);
+Lines wait_section(const RunReport& report, const RowLimits& limits);
+Lines pending_section(const RunReport& report, const RowLimits& limits);
+Lines loss_section(const RunReport& report);
+Lines note_section(const RunReport& report, const RowLimits& limits);
+Lines output_section(const RunReport& report, const RowLimits& limits);
+
+}  // namespace megascope::report
