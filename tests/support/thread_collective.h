@@ -12,7 +12,7 @@
 
 #include "core/lifecycle/collective.h"
 
-namespace megascope::testing {
+namespace megascope::test {
 
 /// What the members of a group of threads share.
 struct ThreadGroup {
@@ -137,4 +137,4 @@ inline void run_members(int member_count, const std::function<void(Collective&)>
   }
 }
 
-}  // namespace megascope::testing
+}  // namespace megascope::test

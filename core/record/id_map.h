@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/record/ids.h"
+
+namespace megascope {
+
+/// Small values by an unsigned number that is not 0: an id, a hash. Constant time, no allocation while it does not grow;
+/// memory follows the greatest number that were in it at once, and is kept.
+template <class Key, class Value>
+class IdMap {
+ public:
+  IdMap() : slots_(kFirstSlots) {}
+
+  /// The value of the key, default-made when it is new. Valid until the next call.
+  Value& operator[](Key key) {
+    std::size_t index = find(key);
+    if (slots_[index].key == kNone) {
+      if (++count_ * 2 > slots_.size()) {
+        grow();
+        index = find(key);
+      }
+      slots_[index] = {key, Value{}};
+    }
+    return slots_[index].value;
+  }
+
+  /// Removes the key. False when it is not here; `value` is then unchanged.
+  bool take(Key key, Value& value) {
+    const std::size_t index = find(key);
+    if (slots_[index].key == kNone) return false;
+    value = slots_[index].value;
+    erase(index);
+    return true;
+  }
+
+  std::size_t size() const { return count_; }
+
+ private:
+  static constexpr Key kNone = 0;
+  struct Slot {
+    Key key = kNone;
+    Value value{};
+  };
+  static constexpr std::size_t kFirstSlots = 64;
+
+  std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t home(Key key) const { return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask(); }
+  /// Where the key is, or would be: open addressing, at most half full.
+  std::size_t find(Key key) const {
+    std::size_t index = home(key);
+    while (slots_[index].key != kNone && slots_[index].key != key) index = (index + 1) & mask();
+    return index;
+  }
+  /// Closes the gap, so that later entries of the same run are still found.
+  void erase(std::size_t gap) {
+    for (std::size_t index = (gap + 1) & mask(); slots_[index].key != kNone; index = (index + 1) & mask()) {
+      const std::size_t distance_from_home = (index - home(slots_[index].key)) & mask();
+      if (distance_from_home < ((index - gap) & mask())) continue;
+      slots_[gap] = slots_[index];
+      gap = index;
+    }
+    slots_[gap] = {};
+    --count_;
+  }
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (Slot& slot : old) {
+      if (slot.key != kNone) slots_[find(slot.key)] = std::move(slot);
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t count_ = 0;
+};
+
+/// By request, while it is in flight.
+template <class Value>
+using RequestMap = IdMap<RequestId, Value>;
+
+}  // namespace megascope

@@ -1,0 +1,194 @@
+#include "core/record/message_order.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/record/id_map.h"
+#include "core/record/world_ranks.h"
+
+namespace megascope {
+namespace {
+
+/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of SplitMix64).
+constexpr std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ value >> 27) * 0x94D049BB133111EBU;
+  return value ^ value >> 31;
+}
+
+constexpr std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
+  return mix(hash + 0x9E3779B97F4A7C15U) ^ mix(value + 0xD1B54A32D192ED03U);
+}
+
+constexpr std::uint64_t not_zero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }
+
+std::uint64_t pair_of(std::int32_t high, std::int32_t low) {
+  return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
+}
+
+/// Calls of all locations of a process, in order of entry.
+class MergedCalls {
+ public:
+  MergedCalls(const RecordSource& source, std::int32_t world_rank) {
+    for (const LocationDefinition& location : source.process(world_rank).locations) {
+      Head head{location.id, {}, source.calls(world_rank, location.id)};
+      if (head.stream->next(head.call)) heads_.push_back(std::move(head));
+    }
+    std::ranges::make_heap(heads_, is_later);
+  }
+
+  /// nullptr at the end. The call is valid until the next call of this function.
+  const Call* next(LocationId& location) {
+    if (is_started_) advance();
+    is_started_ = true;
+    if (heads_.empty()) return nullptr;
+    location = heads_.front().location;
+    return &heads_.front().call;
+  }
+
+ private:
+  struct Head {
+    LocationId location;
+    Call call;
+    std::unique_ptr<CallStream> stream;
+  };
+
+  static bool is_later(const Head& a, const Head& b) {
+    return std::pair(a.call.enter_ns, a.location) > std::pair(b.call.enter_ns, b.location);
+  }
+  void advance() {
+    if (heads_.size() == 1) {
+      if (!heads_.front().stream->next(heads_.front().call)) heads_.clear();
+      return;
+    }
+    std::ranges::pop_heap(heads_, is_later);
+    if (heads_.back().stream->next(heads_.back().call)) {
+      std::ranges::push_heap(heads_, is_later);
+    } else {
+      heads_.pop_back();
+    }
+  }
+
+  std::vector<Head> heads_;  ///< a heap: the earliest first
+  bool is_started_ = false;
+};
+
+}  // namespace
+
+/// The pass over one process's calls. A *posting* is a send or receive at its place in posting order; it holds the hash of
+/// its series, 0 while it belongs to none. Slots of locations refer to postings by index + 1.
+class MessageScan {
+ public:
+  MessageScan(const RecordSource& source, std::int32_t world_rank)
+      : source_(source), world_rank_(world_rank), world_ranks_(source.process(world_rank)) {
+    for (const CommDefinition& comm : source.process(world_rank).comms) comm_hashes_.push_back(mix(comm.global_name));
+    result_.flow_ids_.resize(source.process(world_rank).locations.size());
+  }
+
+  MessageOrder run() {
+    MergedCalls calls(source_, world_rank_);
+    LocationId location = 0;
+    while (const Call* call = calls.next(location)) {
+      for (const Fact& fact : call->facts) add(fact, result_.flow_ids_[location]);
+    }
+    count_postings();
+    for (auto& slots : result_.flow_ids_) {
+      for (std::uint64_t& slot : slots) slot = slot == 0 ? 0 : postings_[slot - 1];
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void add(const Fact& fact, std::vector<std::uint64_t>& slots) {
+    switch (fact.kind) {
+      case FactKind::kSend: return slots.push_back(post(sent(fact)));
+      case FactKind::kSendRequest: return slots.push_back(open(fact, sent(fact)));
+      case FactKind::kRecvRequest:
+        if (!was_probed(fact.request)) open(fact, is_wild(fact) ? 0 : received(fact));
+        return;
+      case FactKind::kMatched:
+        open(fact, received(fact));
+        if (fact.request != kNoRequest) probed_[fact.request] = true;
+        return;
+      case FactKind::kRecv: return slots.push_back(fact.request == kNoRequest ? post(received(fact)) : complete(fact));
+      case FactKind::kRecvComplete: return slots.push_back(complete(fact));
+      case FactKind::kSendComplete:
+      case FactKind::kRequestFreed: close(fact.request); return;
+      case FactKind::kCancelled:
+        if (const std::uint64_t posting = close(fact.request); posting != 0) postings_[posting - 1] = 0;
+        return;
+      default: return;
+    }
+  }
+
+  std::uint64_t post(std::uint64_t series) {
+    postings_.push_back(series);
+    return postings_.size();
+  }
+  std::uint64_t open(const Fact& fact, std::uint64_t series) {
+    const std::uint64_t posting = post(series);
+    if (fact.request != kNoRequest) open_[fact.request] = posting;
+    return posting;
+  }
+  static bool is_wild(const Fact& fact) { return fact.peer == kAnySource || fact.tag == kAnyTag; }
+  /// True once for a request that is the message of a matched probe.
+  bool was_probed(RequestId request) {
+    bool value = false;
+    return probed_.size() != 0 && probed_.take(request, value);
+  }
+  std::uint64_t close(RequestId request) {
+    std::uint64_t posting = 0;
+    if (open_.take(request, posting)) was_probed(request);
+    return posting;
+  }
+  /// The posting of a receive that completes, now that its series is known; 0 where it was posted before the trace began.
+  std::uint64_t complete(const Fact& fact) {
+    const std::uint64_t posting = close(fact.request);
+    if (posting != 0) postings_[posting - 1] = received(fact);
+    return posting;
+  }
+
+  std::uint64_t sent(const Fact& fact) const { return series(fact, world_rank_, world_ranks_.of(fact.comm, fact.peer)); }
+  std::uint64_t received(const Fact& fact) const {
+    return series(fact, world_ranks_.of(fact.comm, fact.peer), world_rank_);
+  }
+  std::uint64_t series(const Fact& fact, std::int32_t sender, std::int32_t receiver) const {
+    if (sender < 0 || receiver < 0) return 0;
+    const std::uint64_t ends = pair_of(sender, receiver);
+    return not_zero(combined(combined(comm_hashes_[fact.comm], ends), static_cast<std::uint32_t>(fact.tag)));
+  }
+
+  /// Turns the series of every posting into the name of its message.
+  void count_postings() {
+    IdMap<std::uint64_t, std::uint64_t> counts;
+    std::uint64_t last = 0;
+    std::uint64_t* count = nullptr;
+    for (std::uint64_t& posting : postings_) {
+      if (posting == 0) continue;
+      if (posting != last) count = &counts[posting];
+      last = posting;
+      posting = not_zero(combined(posting, (*count)++));
+    }
+  }
+
+  const RecordSource& source_;
+  std::int32_t world_rank_;
+  WorldRanks world_ranks_;
+  std::vector<std::uint64_t> comm_hashes_;
+  std::vector<std::uint64_t> postings_;
+  RequestMap<std::uint64_t> open_;  ///< posting of each request in flight
+  RequestMap<bool> probed_;         ///< those that a matched probe made
+  MessageOrder result_;
+};
+
+MessageOrder MessageOrder::of(const RecordSource& source, std::int32_t world_rank) {
+  return MessageScan(source, world_rank).run();
+}
+
+std::uint64_t collective_flow_id(std::uint64_t comm_global_name, std::uint32_t sequence) {
+  constexpr std::uint64_t kCollective = 0xC011EC71FE000000U;  // apart from every series of messages
+  return not_zero(combined(combined(mix(comm_global_name), kCollective), sequence));
+}
+
+}  // namespace megascope

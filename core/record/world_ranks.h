@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/record/definitions.h"
+
+namespace megascope {
+
+/// Which world ranks a process's communicators mean by their ranks. Look-up takes constant time for a communicator whose
+/// members form one run, else O(log runs). Copies what it needs; any thread may read.
+class WorldRanks {
+ public:
+  explicit WorldRanks(const ProcessDefinitions& process) {
+    comms_.reserve(process.comms.size());
+    for (const CommDefinition& comm : process.comms) {
+      comms_.push_back(make_group(comm.kind == CommKind::kInter ? comm.remote_members : comm.members));
+    }
+  }
+
+  /// The world rank of a peer: `rank` is one of the communicator, of its remote group for an intercommunicator.
+  /// kNoPeer where there is none: unknown communicator, or no rank of it (kAnySource, kSelfRoot …).
+  std::int32_t of(CommId comm, std::int32_t rank) const {
+    if (comm >= comms_.size() || rank < 0 || rank >= comms_[comm].size) return kNoPeer;
+    const Group& group = comms_[comm];
+    auto run = group.runs.begin();
+    if (group.runs.size() > 1) {
+      run = std::ranges::upper_bound(group.runs, rank, {}, &Run::begin) - 1;
+    }
+    return run->first + (rank - run->begin) * run->stride;
+  }
+
+ private:
+  struct Run {
+    std::int32_t begin = 0;  ///< rank of its first member in the communicator
+    std::int32_t first = 0;
+    std::int32_t stride = 1;
+  };
+  struct Group {
+    std::vector<Run> runs;
+    std::int32_t size = 0;
+  };
+
+  static Group make_group(const std::vector<RankRun>& members) {
+    Group group;
+    for (const RankRun& run : members) {
+      if (run.count <= 0) continue;
+      group.runs.push_back({group.size, run.first, run.stride});
+      group.size += run.count;
+    }
+    return group;
+  }
+
+  std::vector<Group> comms_;
+};
+
+}  // namespace megascope
