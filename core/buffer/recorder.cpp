@@ -201,6 +201,11 @@ Status Recorder::finish(EndState state) {
   return status;
 }
 
+void Recorder::note_abort() {
+  header_->end_state = static_cast<std::uint32_t>(EndState::kAborted);
+  if (has_storage_) (void)store_.flush();
+}
+
 ProcessInfo Recorder::info() const { return definitions_.info; }
 
 Profile Recorder::folded_profile() const {

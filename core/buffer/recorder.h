@@ -56,6 +56,9 @@ class Recorder {
   /// now on may or may not be kept.
   Status finish(EndState state);
 
+  /// The process is about to end by MPI_Abort: says so in the trace, brings everything to disk.
+  void note_abort();
+
   /// Sums over the records that were dropped for want of room, in ticks; the others are in the file. After finish().
   Profile folded_profile() const;
   ProcessInfo info() const;

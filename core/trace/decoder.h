@@ -43,7 +43,6 @@ class CallDecoder {
   std::uint64_t base_ticks_ = 0;
   Call held_;
   bool is_holding_ = false;
-  bool expects_facts_ = false;
   std::vector<Fact> facts_;      ///< of the held call
   std::vector<Fact> delivered_;  ///< of the call delivered last
   std::unordered_map<RequestId, Fact> open_;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/buffer/recorder.h"
+#include "core/lifecycle/collective.h"
+#include "core/record/definitions.h"
+
+namespace megascope {
+
+/// What a producer learns when the program starts MPI.
+struct StartFacts {
+  std::int32_t world_rank = 0;
+  std::int32_t world_size = 1;
+  int thread_level = 0;            ///< as provided: 0 single … 3 multiple
+  std::string mpi_library;
+  std::uint64_t start_ticks = 0;   ///< entry of the call that started MPI
+  std::string shared_run_id;       ///< rank 0's, where it could be asked; empty: nobody told
+};
+
+/// Do all ranks have the library, so that they may talk to each other?
+struct Company {
+  bool is_complete = false;
+  std::vector<std::int32_t> missing;  ///< ranks known to be without; may be empty though not complete
+  std::string reason;                 ///< why not complete, for the user
+};
+
+/// What the front door (L4) does at the turning points of a process's life. Producers call it; it never calls MPI
+/// except through the Collective it is given. None of these throws or ends the program, except a refused option in
+/// `prepare`, which the user asked for.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  /// Before MPI is started. Reads the options once. false: record nothing, do nothing.
+  virtual bool prepare() = 0;
+  virtual bool uses_tsc() const = 0;
+  /// The user vouches that all ranks have the library.
+  virtual bool is_company_vouched() const = 0;
+  /// A name for this run, in case this process is rank 0. Valid after prepare().
+  virtual const std::string& own_run_id() const = 0;
+
+  /// MPI has been started: makes the trace. nullptr: nothing will be recorded.
+  virtual Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) = 0;
+  /// Recording has ended, MPI has not. collective: all ranks, or nullptr: this process is on its own.
+  virtual void end(Collective* collective, const Company& company) = 0;
+  /// The program calls MPI_Abort.
+  virtual void abort() = 0;
+  /// One line for the user, said once, if this process is the one to say it.
+  virtual void complain(const std::string& message) = 0;
+};
+
+/// The process's runtime; defined by the front door.
+Runtime& runtime();
+
+}  // namespace megascope

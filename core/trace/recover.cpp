@@ -1,0 +1,139 @@
+#include "core/trace/recover.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/trace/layout.h"
+#include "core/trace/run_folder.h"
+
+namespace megascope::trace {
+namespace fs = std::filesystem;
+
+namespace {
+
+Status copy_bytes(int from, int to, const std::string& name) {
+  off_t at = 0;
+  for (;;) {
+    ssize_t copied = copy_file_range(from, &at, to, nullptr, std::size_t{1} << 30, 0);
+    if (copied < 0 && (errno == EXDEV || errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP)) {
+      char buffer[1 << 16];
+      copied = pread(from, buffer, sizeof buffer, at);
+      if (copied > 0) {
+        const ssize_t written = write(to, buffer, static_cast<std::size_t>(copied));
+        if (written != copied) return Status::from_errno("cannot write " + name, written < 0 ? errno : ENOSPC);
+        at += copied;
+      }
+    }
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied < 0) return Status::from_errno("cannot write " + name, errno);
+    if (copied == 0) return Status::ok();
+  }
+}
+
+/// Does the process that writes this trace still run here?
+bool is_running(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  FileHeader header{};
+  const ssize_t size = file >= 0 ? pread(file, &header, sizeof header, 0) : -1;
+  if (file >= 0) close(file);
+  const bool is_unfinished = size == static_cast<ssize_t>(sizeof header) && header.end_ticks == 0;
+  return is_unfinished && header.pid > 0 && kill(static_cast<pid_t>(header.pid), 0) == 0;
+}
+
+/// The process is gone: nothing more will come.
+void mark_recovered(const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return;
+  FileHeader header{};
+  const bool is_whole = pread(file, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header);
+  if (is_whole && header.end_state == static_cast<std::uint32_t>(EndState::kRunning)) {
+    const auto state = static_cast<std::uint32_t>(EndState::kRecovered);
+    (void)!pwrite(file, &state, sizeof state, offsetof(FileHeader, end_state));
+  }
+  close(file);
+}
+
+void take(const fs::path& from, const fs::path& to, RecoverResult& result) {
+  std::error_code error;
+  if (fs::exists(to, error)) {
+    result.problems.push_back(to.string() + " is there already; " + from.string() + " was left where it is");
+    return;
+  }
+  const bool runs = is_running(from.string());
+  const Status status = runs ? copy_file(from.string(), to.string()) : move_file(from.string(), to.string());
+  if (!status.is_ok()) {
+    result.problems.push_back(status.message());
+    return;
+  }
+  if (runs) result.problems.push_back("process of " + to.filename().string() + " still runs: its trace so far was copied");
+  else mark_recovered(to.string());
+  result.recovered.push_back(to.string());
+}
+
+}  // namespace
+
+Status copy_file(const std::string& from, const std::string& to) {
+  const std::string part = to + ".part";
+  const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) return Status::from_errno("cannot open " + from, errno);
+  const int target = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (target < 0) {
+    const Status status = Status::from_errno("cannot make " + part, errno);
+    close(source);
+    return status;
+  }
+  Status status = copy_bytes(source, target, part);
+  close(source);
+  if (close(target) != 0) status.update(Status::from_errno("cannot write " + part, errno));
+  if (status.is_ok() && link(part.c_str(), to.c_str()) != 0) status = Status::from_errno("cannot make " + to, errno);
+  unlink(part.c_str());
+  return status;
+}
+
+Status move_file(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return Status::ok();
+  if (errno != EXDEV && errno != EINVAL && errno != ENOSYS) {
+    return Status::from_errno("cannot move " + from + " to " + to, errno);
+  }
+  Status status = copy_file(from, to);
+  if (status.is_ok()) unlink(from.c_str());
+  return status;
+}
+
+std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
+  return scratch + "/megascope-" + std::to_string(getuid()) + "/" + run_id;
+}
+
+Status recover_run(const std::string& folder, RecoverResult& result) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
+  std::ifstream file(fs::path(folder) / kRunIdFile);
+  std::string run_id;
+  std::string scratch;
+  const bool has_id = std::getline(file, run_id) && std::getline(file, scratch);
+  if (has_id && run_id.find('/') == std::string::npos) {
+    const fs::path source = scratch_folder_of(scratch, run_id);
+    for (const std::string& path : find_traces(source.string())) {
+      take(path, fs::path(folder) / fs::path(path).filename(), result);
+    }
+    fs::remove(source, error);  // only when empty
+  }
+  for (const std::string& path : find_traces(folder)) {
+    mark_recovered(path);
+    ++result.trace_count;
+  }
+  if (result.trace_count != 0) return Status::ok();
+  if (!has_id) return Status::error(folder + " is not a run folder: it has neither a trace nor a run-id file");
+  return Status::error("no trace of run " + run_id + " is left on this node below " + scratch);
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,45 @@
+#include "mpi_layer/abi.h"
+#include "mpi_layer/twins.h"
+
+#ifndef OPEN_MPI
+#error "this file is for Open MPI"
+#endif
+
+namespace megascope::mpi {
+
+Handles g_handles{};
+
+namespace {
+
+template <class Handle>
+bool resolve(const char* symbol, Handle& handle) {
+  handle = static_cast<Handle>(mpi_symbol(symbol));
+  return handle != nullptr;
+}
+
+}  // namespace
+
+bool resolve_handles() {
+  Handles& to = g_handles;
+  const bool is_complete =
+      resolve("ompi_mpi_comm_world", to.comm_world) & resolve("ompi_mpi_comm_self", to.comm_self) &
+      resolve("ompi_mpi_comm_null", to.comm_null) & resolve("ompi_request_null", to.request_null) &
+      resolve("ompi_mpi_datatype_null", to.datatype_null) & resolve("ompi_mpi_byte", to.byte) &
+      resolve("ompi_message_null", to.message_null) & resolve("ompi_message_no_proc", to.message_no_proc) &
+      resolve("ompi_mpi_group_null", to.group_null) & resolve("ompi_mpi_errors_return", to.errors_return);
+  if (!resolve("ompi_request_empty", to.request_shared)) to.request_shared = to.request_null;
+  return is_complete;
+}
+
+const char* built_for() { return "Open MPI"; }
+
+std::uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
+bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
+
+Status check_mpi_library() {
+  if (resolve_handles()) return Status::ok();
+  return Status::error("the program runs with \"" + mpi_library_version() + "\", this MegaScope was built for " +
+                       built_for() + ": nothing is recorded");
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/lifecycle/runtime.h"
+
+/// Which ranks have the library, found out without a message that could hang: through PMIx keys, which the launcher's
+/// server holds. docs/decisions/0003-all-ranks.md.
+namespace megascope::mpi {
+
+/// Before PMPI_Init: tells the others that we are here. run_id: of this process, used if it is rank 0.
+void announce_presence(const std::string& run_id);
+/// After PMPI_Init: rank 0's run id, or empty when it is not known to have the library. One local question.
+std::string ask_run_id_of_rank_0();
+/// On rank 0, once, before the others ask: finds out about everybody and tells them. O(world_size) local questions.
+void judge_company(std::int32_t world_size);
+/// Before our first own message. Waits for rank 0's verdict for a bounded time at most; progress: called while waiting.
+Company ask_company(std::int32_t world_rank, void (*progress)());
+/// Before PMPI_Finalize: ends what announce_presence began.
+void leave_company();
+
+}  // namespace megascope::mpi

@@ -1,0 +1,68 @@
+#include "mpi_layer/call_record.h"
+
+#include <algorithm>
+
+namespace megascope::mpi {
+
+using namespace encoding;
+
+namespace {
+
+/// Facts that do not fold go behind the call.
+void stage_folded(MpiThread& thread, CallRecord& call) noexcept {
+  if (call.main.kind == FactKind::kNone || detail::folds(call)) return;
+  if (call.main.kind == FactKind::kSendrecv) {
+    call.main.kind = FactKind::kSend;
+    call.second.kind = FactKind::kRecv;
+    stage(thread, call.main);
+    stage(thread, call.second);
+  } else {
+    stage(thread, call.main);
+  }
+  call.main.kind = FactKind::kNone;
+}
+
+std::size_t fact_words(Word header) noexcept {
+  const auto layout = static_cast<unsigned>(header & 0xFFFF);
+  return layout == kShortFact ? kShortWords : layout == kMediumFact ? kMediumWords : kWideWords;
+}
+
+void write_staged(MpiThread& thread) noexcept {
+  EventBuffer& buffer = *thread.buffer;
+  for (std::uint32_t at = 0; at < thread.staged_words;) {
+    const std::size_t words = fact_words(thread.staged[at]);
+    if (!buffer.ensure(words)) break;
+    Word* to = buffer.cursor();
+    std::copy_n(thread.staged + at, words, to);
+    buffer.commit(to + words);
+    at += static_cast<std::uint32_t>(words);
+  }
+  thread.staged_words = 0;
+}
+
+}  // namespace
+
+void write_rare(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks) noexcept {
+  EventBuffer& buffer = *thread.buffer;
+  const std::uint64_t duration = leave_ticks - call.enter_ticks;
+  stage_folded(thread, call);
+  if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
+  const bool has_room = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
+                        (time_fits(call.enter_ticks, buffer.base_ticks()) || buffer.rebase(call.enter_ticks)) &&
+                        buffer.ensure(kMaxCallWords);
+  if (!has_room) {
+    thread.staged_words = 0;
+    if (!buffer.is_usable()) thread.gate = 0;
+    return;
+  }
+  Word* to = buffer.cursor();
+  const FactKind kind = detail::fold(call, to);
+  const unsigned flags = call.depth | (thread.staged_words != 0 ? kHasFacts : 0U);
+  const Word stored = std::min<std::uint64_t>(duration, kLongDuration);
+  to[0] = entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
+  to[1] = stored | detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56;
+  buffer.commit(to + call_words(kind));
+  write_staged(thread);
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "mpi_layer/comms.h"
+#include "mpi_layer/types.h"
+
+/// Bytes that this rank sends and receives in a collective, as OTF2's MpiCollectiveEnd and the tools that write it count
+/// them: payload of the call's arguments as if each block went directly to its receiver, its own share included unless the
+/// call is in place. Arguments that MPI does not read on this rank are not read. Any thread; cached look-ups only.
+namespace megascope::mpi {
+
+struct CollBytes {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+};
+
+/// A communicator as the byte counts need it.
+struct CollGroup {
+  const CommState& comm;
+  /// Processes that a block is exchanged with: all, or the remote group.
+  std::uint64_t partners() const { return static_cast<std::uint64_t>(comm.is_inter ? comm.remote_size : comm.size); }
+  std::uint64_t size() const { return static_cast<std::uint64_t>(comm.size); }
+  std::uint64_t rank() const { return static_cast<std::uint64_t>(comm.rank); }
+  bool is_root(int root) const { return comm.is_inter ? root == MPI_ROOT : root == comm.rank; }
+  /// On an intercommunicator the root's own group takes no part.
+  bool is_idle(int root) const { return comm.is_inter && root == MPI_PROC_NULL; }
+};
+
+inline bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
+
+template <class Count>
+inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += counts[i] > 0 ? static_cast<std::uint64_t>(counts[i]) : 0;
+  return sum;
+}
+
+/// Gather, Reduce: a block from each to the root. MPI-4.1 §6.5, §6.9.1.
+inline CollBytes gather_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
+                              MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype) {
+  if (group.is_idle(root)) return {};
+  if (!group.is_root(root)) return {.sent = payload_bytes(thread, sendcount, sendtype), .received = 0};
+  const std::uint64_t block = payload_bytes(thread, recvcount, recvtype);
+  if (group.comm.is_inter) return {.sent = 0, .received = group.partners() * block};
+  if (in_place) return {.sent = 0, .received = (group.size() - 1) * block};
+  return {.sent = block, .received = group.size() * block};
+}
+
+inline CollBytes gatherv_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
+                               MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
+  if (group.is_idle(root)) return {};
+  if (!group.is_root(root)) return {.sent = payload_bytes(thread, sendcount, sendtype), .received = 0};
+  const std::uint64_t size_bytes = type_size(thread, recvtype);
+  const std::uint64_t all = sum_counts(recvcounts, group.partners()) * size_bytes;
+  if (group.comm.is_inter) return {.sent = 0, .received = all};
+  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  return in_place ? CollBytes{.sent = 0, .received = all - own} : CollBytes{.sent = own, .received = all};
+}
+
+/// Scatter, Bcast: the same with the directions exchanged.
+inline CollBytes reversed(CollBytes bytes) { return {.sent = bytes.received, .received = bytes.sent}; }
+
+/// Alltoall, Allgather, Allreduce: a block to each and from each. §6.7, §6.8, §6.9.6.
+inline CollBytes alltoall_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount, MPI_Datatype sendtype,
+                                int recvcount, MPI_Datatype recvtype) {
+  const std::uint64_t block = payload_bytes(thread, recvcount, recvtype);
+  if (in_place) return {.sent = (group.size() - 1) * block, .received = (group.size() - 1) * block};
+  return {.sent = group.partners() * payload_bytes(thread, sendcount, sendtype),
+          .received = group.partners() * block};
+}
+
+inline CollBytes allgatherv_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount,
+                                  MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
+  const std::uint64_t all = sum_counts(recvcounts, group.partners()) * type_size(thread, recvtype);
+  if (!in_place) return {.sent = group.partners() * payload_bytes(thread, sendcount, sendtype), .received = all};
+  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  return {.sent = (group.size() - 1) * own, .received = all - own};
+}
+
+inline CollBytes alltoallv_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
+                                 MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
+  const std::uint64_t received = sum_counts(recvcounts, group.partners()) * type_size(thread, recvtype);
+  if (!in_place) {
+    return {.sent = sum_counts(sendcounts, group.partners()) * type_size(thread, sendtype), .received = received};
+  }
+  const std::uint64_t others = received - payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  return {.sent = others, .received = others};
+}
+
+inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const MPI_Datatype* types, std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += payload_bytes(thread, counts[i], types[i]);
+  return sum;
+}
+
+inline CollBytes alltoallw_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
+                                 const MPI_Datatype* sendtypes, const int* recvcounts, const MPI_Datatype* recvtypes) {
+  const std::uint64_t received = sum_typed(thread, recvcounts, recvtypes, group.partners());
+  if (!in_place) return {.sent = sum_typed(thread, sendcounts, sendtypes, group.partners()), .received = received};
+  const std::uint64_t others =
+      received - payload_bytes(thread, recvcounts[group.comm.rank], recvtypes[group.comm.rank]);
+  return {.sent = others, .received = others};
+}
+
+/// Reduce_scatter: counts are of the local group. §6.10.
+inline CollBytes reduce_scatter_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* recvcounts,
+                                      MPI_Datatype type) {
+  const std::uint64_t size_bytes = type_size(thread, type);
+  const std::uint64_t all = sum_counts(recvcounts, group.size()) * size_bytes;
+  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], type);
+  if (in_place) return {.sent = all - own, .received = (group.size() - 1) * own};
+  return {.sent = all, .received = group.partners() * own};
+}
+
+inline CollBytes reduce_scatter_block_bytes(MpiThread& thread, CollGroup group, bool in_place, int recvcount,
+                                            MPI_Datatype type) {
+  const std::uint64_t block = payload_bytes(thread, recvcount, type);
+  const std::uint64_t blocks = in_place ? group.size() - 1 : group.size();
+  return {.sent = blocks * block, .received = in_place ? blocks * block : group.partners() * block};
+}
+
+/// Scan: to those behind, from those before, with itself unless in place. §6.11.
+inline CollBytes scan_bytes(MpiThread& thread, CollGroup group, bool without_self, int count, MPI_Datatype type) {
+  const std::uint64_t block = payload_bytes(thread, count, type);
+  const std::uint64_t self = without_self ? 0 : 1;
+  return {.sent = (group.size() - group.rank() - 1 + self) * block, .received = (group.rank() + self) * block};
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,217 @@
+#include "mpi_layer/comms.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "mpi_layer/twins.h"
+
+namespace megascope::mpi {
+
+std::atomic<std::uint64_t> g_comm_generation{1};
+
+namespace {
+
+std::mutex g_mutex;
+std::unordered_map<std::uint64_t, CommState*>& states() {
+  static auto* const map = new std::unordered_map<std::uint64_t, CommState*>;
+  return *map;
+}
+std::map<std::uint64_t, std::uint32_t>& repetition_counts() {
+  static auto* const map = new std::map<std::uint64_t, std::uint32_t>;
+  return *map;
+}
+CommId g_next_id = 0;
+MPI_Group g_world_group;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash ^= value + 0x9E3779B97F4A7C15U + (hash << 6) + (hash >> 2);
+  hash ^= hash >> 31;
+  hash *= 0x7FB5D329728EA185U;
+  return hash ^ hash >> 27;
+}
+
+std::uint64_t hash_text(const char* text) noexcept {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001B3U;
+  return hash;
+}
+
+void ask_members(MPI_Comm comm, CommState& state) {
+  int is_inter = 0;
+  twin<Fn::Comm_test_inter>()(comm, &is_inter);
+  twin<Fn::Comm_rank>()(comm, &state.rank);
+  twin<Fn::Comm_size>()(comm, &state.size);
+  state.is_inter = is_inter != 0;
+  MPI_Group group;
+  twin<Fn::Comm_group>()(comm, &group);
+  state.members = world_ranks_of(group);
+  twin<Fn::Group_free>()(&group);
+  if (!state.is_inter) return;
+  twin<Fn::Comm_remote_size>()(comm, &state.remote_size);
+  twin<Fn::Comm_remote_group>()(comm, &group);
+  state.remote_members = world_ranks_of(group);
+  twin<Fn::Group_free>()(&group);
+}
+
+bool reaches_another_world(const CommState& state) {
+  return (state.size > 0 && state.members.empty()) || (state.remote_size > 0 && state.remote_members.empty());
+}
+
+void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
+  Recorder* active = recorder();
+  if (active == nullptr) return;
+  if (reaches_another_world(*state)) {
+    active->count_loss(LossCause::kUnknownComm);
+  } else {
+    state->id = g_next_id++;
+    active->define({.id = state->id, .parent = parent, .global_name = state->global_name, .kind = kind,
+                    .name = state->name, .my_rank = state->rank, .members = compress(state->members),
+                    .remote_members = compress(state->remote_members)});
+  }
+  states()[key] = state;
+  g_comm_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::int32_t leader_of(const CommState& state) {
+  std::int32_t leader = state.members.empty() ? 0 : state.members.front();
+  if (!state.remote_members.empty()) leader = std::min(leader, state.remote_members.front());
+  return leader;
+}
+
+void register_comm(MPI_Comm comm, CommState* state, const CommOrigin& origin) {
+  const auto leader = static_cast<std::uint64_t>(leader_of(*state));
+  state->global_name = mix(mix(origin.name_seed, leader), 1);
+  state->name = std::string(origin.function) + " #" + std::to_string(origin.ordinal);
+  if (origin.parent != nullptr) state->name += " of " + origin.parent->name;
+  const CommId parent = origin.parent != nullptr ? origin.parent->id : kNoComm;
+  publish(key_of(comm), state, state->is_inter ? CommKind::kInter : CommKind::kIntra, parent);
+}
+
+}  // namespace
+
+std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept {
+  int size = 0;
+  twin<Fn::Group_size>()(group, &size);
+  std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
+  std::vector<std::int32_t> world(ranks.size());
+  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  if (size > 0) twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
+  const bool is_foreign = std::find(world.begin(), world.end(), MPI_UNDEFINED) != world.end();
+  return is_foreign ? std::vector<std::int32_t>{} : world;
+}
+
+std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept {
+  std::uint64_t hash = 0x51ED270B;
+  for (const std::int32_t rank : ranks) hash = mix(hash, static_cast<std::uint64_t>(rank));
+  return hash;
+}
+
+void define_predefined_comms() {
+  twin<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
+  const std::lock_guard lock(g_mutex);
+  auto* world = new CommState;
+  ask_members(g_handles.comm_world, *world);
+  world->name = "MPI_COMM_WORLD";
+  world->global_name = mix(hash_text("MPI_COMM_WORLD"), 0);
+  publish(key_of(g_handles.comm_world), world, CommKind::kWorld, kNoComm);
+  auto* self = new CommState;
+  ask_members(g_handles.comm_self, *self);
+  self->name = "MPI_COMM_SELF";
+  self->global_name = mix(hash_text("MPI_COMM_SELF"), static_cast<std::uint64_t>(leader_of(*self)));
+  publish(key_of(g_handles.comm_self), self, CommKind::kSelf, kNoComm);
+}
+
+CommState* find_comm(MPI_Comm comm) noexcept {
+  if (comm == g_handles.comm_null || comm == MPI_Comm{}) return nullptr;
+  const std::lock_guard lock(g_mutex);
+  const auto found = states().find(key_of(comm));
+  if (found != states().end()) return found->second;
+  auto* state = new CommState;  // made out of our sight: by Fortran, by a library that calls PMPI
+  ask_members(comm, *state);
+  const std::uint64_t seed = mix(hash_ranks(state->members), hash_ranks(state->remote_members));
+  const std::uint32_t ordinal = repetition_counts()[mix(seed, hash_text("unseen"))]++;
+  register_comm(comm, state, {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
+  return state;
+}
+
+CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
+  CommState* state = find_comm(comm);
+  if (state == nullptr) return nullptr;
+  const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
+  if (thread.comm_generation != generation) {
+    for (MpiThread::CommSlot& slot : thread.comms) slot = {};
+    thread.comm_generation = generation;
+  }
+  const std::uint64_t key = key_of(comm);
+  thread.comms[(key >> 4 ^ key >> 8) % MpiThread::kCacheSlots] = {key, state};
+  return state;
+}
+
+CommOrigin collective_origin(const char* function, CommState* parent) noexcept {
+  if (parent == nullptr) return {function, nullptr, hash_text(function), 0};
+  const std::uint32_t count = ++parent->creation_count;
+  return {function, parent, mix(mix(hash_text("collective"), parent->global_name), count), count};
+}
+
+CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash, int tag) noexcept {
+  std::uint64_t seed = mix(mix(hash_text(function), members_hash), static_cast<std::uint64_t>(tag));
+  if (parent != nullptr) seed = mix(seed, parent->global_name);
+  const std::lock_guard lock(g_mutex);
+  const std::uint32_t count = ++repetition_counts()[seed];
+  return {function, parent, mix(seed, count), count};
+}
+
+void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
+  if (comm == g_handles.comm_null) return;
+  auto* state = new CommState;
+  ask_members(comm, *state);
+  {
+    const std::lock_guard lock(g_mutex);
+    register_comm(comm, state, origin);
+  }
+  if (state->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = state->id});
+}
+
+void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
+  if (comm == g_handles.comm_null || origin.parent == nullptr) return;
+  auto* state = new CommState;
+  state->rank = origin.parent->rank;
+  state->size = origin.parent->size;
+  state->remote_size = origin.parent->remote_size;
+  state->is_inter = origin.parent->is_inter;
+  state->members = origin.parent->members;
+  state->remote_members = origin.parent->remote_members;
+  {
+    const std::lock_guard lock(g_mutex);
+    register_comm(comm, state, origin);
+  }
+  if (state->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = state->id});
+}
+
+void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept {
+  if (comm == g_handles.comm_null) return;
+  CommState sides;
+  ask_members(comm, sides);
+  const std::uint64_t mine = hash_ranks(sides.members);
+  const std::uint64_t theirs = hash_ranks(sides.remote_members);
+  CommOrigin origin = group_origin(function, nullptr, mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
+  origin.parent = local;
+  adopt_comm(thread, comm, origin);
+}
+
+void forget_comm(std::uint64_t key) noexcept {
+  const std::lock_guard lock(g_mutex);
+  states().erase(key);
+  g_comm_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+void rename_comm(CommState& state, const char* name) noexcept {
+  const std::lock_guard lock(g_mutex);
+  state.name = name;
+  if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, name);
+}
+
+}  // namespace megascope::mpi

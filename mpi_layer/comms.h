@@ -1,0 +1,96 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/record/definitions.h"
+#include "mpi_layer/abi.h"
+#include "mpi_layer/call_record.h"
+#include "mpi_layer/thread.h"
+
+namespace megascope::mpi {
+
+/// What we know of a communicator. Made when it is first seen, never freed: a handle may be used again for another one,
+/// which gets a state of its own.
+struct CommState {
+  CommId id = kNoComm;             ///< kNoComm: reaches into another world, or could not be described
+  std::uint64_t global_name = 0;
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  std::int32_t remote_size = 0;    ///< of an intercommunicator
+  bool is_inter = false;
+  std::uint32_t collective_count = 0;  ///< started on it so far; one thread at a time, by MPI's rules
+  std::uint32_t creation_count = 0;    ///< communicators made from it by calls collective over all of it
+  std::string name;
+  std::vector<std::int32_t> members;         ///< world ranks
+  std::vector<std::int32_t> remote_members;
+  /// Topology neighbours that a block is received from and sent to, MPI_PROC_NULL where a grid ends. Asked once.
+  struct Neighbours {
+    std::vector<std::int32_t> sources;
+    std::vector<std::int32_t> destinations;
+  };
+  std::atomic<const Neighbours*> neighbours{nullptr};
+};
+
+/// Of a communicator with a topology; empty lists without one. Local calls at first use.
+const CommState::Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noexcept;
+
+/// Describes MPI_COMM_WORLD and MPI_COMM_SELF. After PMPI_Init.
+void define_predefined_comms();
+
+/// Of any handle; nullptr for MPI_COMM_NULL. Described at first sight by local calls only.
+CommState* find_comm(MPI_Comm comm) noexcept;
+
+/// Moves when a handle has become free: what threads remember is void.
+extern std::atomic<std::uint64_t> g_comm_generation;
+CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
+
+/// The same through the thread's cache; about 1 ns.
+inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
+  const std::uint64_t key = key_of(comm);
+  MpiThread::CommSlot& slot = thread.comms[(key >> 4 ^ key >> 8) % MpiThread::kCacheSlots];
+  if (slot.key == key && thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed)) [[likely]] {
+    return slot.state;
+  }
+  return comm_state_slowly(thread, comm);
+}
+
+/// Sets the call's communicator.
+inline CommState* set_comm(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
+  CommState* state = comm_state(thread, comm);
+  call.state = state;
+  if (state != nullptr) call.comm = state->id;
+  return state;
+}
+
+/// How a communicator came into being: what gives it its global name.
+struct CommOrigin {
+  const char* function = "";        ///< "MPI_Comm_split"
+  CommState* parent = nullptr;
+  std::uint64_t name_seed = 0;      ///< hash of what all members know, except the leader
+  std::uint32_t ordinal = 0;        ///< for people: the how many-th
+};
+
+/// A creation collective over all of `parent` begins. Called by every member, whatever it gets.
+CommOrigin collective_origin(const char* function, CommState* parent) noexcept;
+/// MPI_Comm_create_group and MPI_Intercomm_create: agreed by members and tag.
+CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash, int tag) noexcept;
+/// Registers the new communicator and adds the fact. comm may be MPI_COMM_NULL.
+void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
+/// The same for one that may not be asked yet (MPI_Comm_idup): members as in its parent.
+void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
+/// MPI_Intercomm_create: the new handle's two sides tell who is in it, on both sides alike.
+void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept;
+/// The handle is free again.
+void forget_comm(std::uint64_t key) noexcept;
+void rename_comm(CommState& state, const char* name) noexcept;
+
+std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept;
+/// World ranks of a group's members; empty when one is not in this world.
+std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept;
+
+}  // namespace megascope::mpi

@@ -1,0 +1,20 @@
+#include "mpi_layer/intercept.h"
+#include "mpi_layer/meaning_p2p.h"
+
+namespace megascope::mpi {
+
+bool p2p::is_truncation_error(int rc) noexcept {
+  int error_class = 0;
+  twin<Fn::Error_class>()(rc, &error_class);
+  return error_class == MPI_ERR_TRUNCATE;
+}
+
+void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
+  // A truncated receive has happened: its message stays. Whatever else was described did not come to be.
+  const bool has_received = call.main.kind == FactKind::kRecv && p2p::is_truncation_error(error);
+  if (!has_received) call.main = {};
+  call.second = {};
+  stage(thread, {.kind = FactKind::kError, .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(error))});
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "mpi_layer/abi.h"
+#include "mpi_layer/call_record.h"
+#include "mpi_layer/fn.h"
+#include "mpi_layer/thread.h"
+#include "mpi_layer/twins.h"
+
+namespace megascope::mpi {
+
+/// What a call says beyond "it was called": nothing.
+struct NoMeaning {
+  /// Before the call. May replace an ignored status by one of ours. Never fails, never communicates.
+  template <class... Args>
+  static void describe(MpiThread&, CallRecord&, Args&...) noexcept {}
+  /// After the call, whatever it returned.
+  template <class... Args>
+  static void complete(MpiThread&, CallRecord&, int, Args&...) noexcept {}
+};
+
+/// Specialised for functions with more to say; meaning_*.h.
+template <Fn F>
+struct Meaning : NoMeaning {};
+
+/// A failed call leaves no message, only its error code.
+void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept;
+
+/// The body of every wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
+/// longjmp, pass through: there is nothing to clean up here (no landing pad), what is left behind is the mark of the call
+/// and a stale frame address, which only makes the next calls ask where they come from.
+template <Fn F, class Signature>
+struct Wrapper;
+
+template <Fn F, class... Args>
+struct Wrapper<F, int (*)(Args...)> {
+  [[gnu::always_inline]] static int call(Args... args) {
+    MpiThread* thread = t_thread;
+    constexpr std::uint32_t kGroupBit = bit(group_of(F));
+    if ((thread->gate & kGroupBit) == 0) [[unlikely]] {
+      thread = enter_slowly(group_of(F));
+      if (thread == nullptr) return twin<F>()(args...);
+    }
+    // Called from inside a call that is in MPI: by the application's callback, or by MPI itself?
+    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const std::uintptr_t outer_frame = thread->active_frame;
+    const std::uint8_t outer_depth = thread->depth;
+    CallRecord call;
+    call.fn = F;
+    if (outer_frame > frame) [[unlikely]] {
+      if (is_mpi_code(__builtin_return_address(0))) return twin<F>()(args...);
+      call.depth = outer_depth < encoding::kDepthMask ? outer_depth : encoding::kDepthMask;
+    }
+    call.enter_ticks = clock::ticks(thread->use_tsc);
+    Meaning<F>::describe(*thread, call, args...);
+    if (call.depth == 0) mark_pending(*thread->buffer, call);
+    thread->active_frame = frame;
+    thread->depth = static_cast<std::uint8_t>(call.depth + 1);
+    const int rc = twin<F>()(args...);
+    if (thread->buffer == nullptr) [[unlikely]] return rc;  // this is a child, forked inside the call
+    const std::uint64_t leave_ticks = clock::ticks(thread->use_tsc);
+    thread->active_frame = outer_frame;
+    thread->depth = outer_depth;
+    Meaning<F>::complete(*thread, call, rc, args...);
+    if (rc != MPI_SUCCESS) [[unlikely]] note_failure(*thread, call, rc);
+    write_call(*thread, call, leave_ticks);
+    return rc;
+  }
+};
+
+}  // namespace megascope::mpi

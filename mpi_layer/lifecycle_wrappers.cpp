@@ -1,0 +1,123 @@
+#include <memory>
+
+#include "core/lifecycle/runtime.h"
+#include "mpi_layer/all_ranks.h"
+#include "mpi_layer/comms.h"
+#include "mpi_layer/intercept.h"
+#include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/regions.h"
+
+/// The wrappers that start and end everything. What happens here, in which order: docs/architecture.md.
+namespace megascope::mpi {
+namespace {
+
+bool g_is_prepared = false;
+std::int32_t g_world_rank = 0;
+std::int32_t g_world_size = 1;
+
+void before_init() noexcept {
+  resolve_twins();
+  g_is_prepared = runtime().prepare();
+  if (g_is_prepared) announce_presence(runtime().own_run_id());
+}
+
+/// The call that started MPI is the first that is recorded.
+void record_start(Fn fn, std::uint64_t enter_ticks) noexcept {
+  MpiThread* thread = enter_slowly(Group::kEnv);
+  if (thread == nullptr) return;
+  CallRecord call;
+  call.fn = fn;
+  call.enter_ticks = enter_ticks;
+  write_call(*thread, call, clock::ticks(thread->use_tsc));
+}
+
+void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
+  const Status library = check_mpi_library();
+  if (!library.is_ok()) {
+    runtime().complain(library.message());
+    return;
+  }
+  StartFacts facts;
+  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
+  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
+  twin<Fn::Query_thread>()(&facts.thread_level);
+  facts.world_rank = g_world_rank;
+  facts.world_size = g_world_size;
+  facts.mpi_library = mpi_library_version();
+  facts.start_ticks = enter_ticks;
+  facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
+  facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
+  learn_mpi_code();
+  Recorder* recorder = runtime().begin(facts, all_regions());
+  if (recorder == nullptr) return;
+  open_recording(*recorder, facts.thread_level == 3);
+  define_predefined_comms();
+  record_start(fn, enter_ticks);
+  if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
+}
+
+std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
+
+/// Keeps the program's own pending traffic going while we wait for something that is not MPI's.
+void make_progress() {
+  int flag = 0;
+  twin<Fn::Iprobe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, g_handles.comm_self, &flag, MPI_STATUS_IGNORE);
+}
+
+Company find_company() {
+  if (g_world_size == 1 || runtime().is_company_vouched()) return {.is_complete = true, .missing = {}, .reason = {}};
+  return ask_company(g_world_rank, &make_progress);
+}
+
+/// MPI_Finalize gets its leave when it is entered: what follows is ours.
+void record_end() noexcept {
+  MpiThread* thread = enter_slowly(Group::kEnv);
+  if (thread == nullptr) return;
+  CallRecord call;
+  call.fn = Fn::Finalize;
+  call.enter_ticks = clock::ticks(thread->use_tsc);
+  write_call(*thread, call, call.enter_ticks);
+}
+
+void before_finalize() noexcept {
+  if (recorder() != nullptr) {
+    record_end();
+    close_recording();
+    const Company company = find_company();
+    const std::unique_ptr<Collective> collective = company.is_complete ? make_world_collective() : nullptr;
+    runtime().end(collective.get(), company);
+  }
+  leave_company();
+}
+
+template <Fn F, class... Args>
+int start_mpi(Args... args) {
+  before_init();
+  if (!g_is_prepared) return twin<F>()(args...);
+  const std::uint64_t enter_ticks = now();
+  const int rc = twin<F>()(args...);
+  if (rc == MPI_SUCCESS) after_init(F, enter_ticks);
+  return rc;
+}
+
+}  // namespace
+}  // namespace megascope::mpi
+
+using megascope::mpi::Fn;
+
+extern "C" int MPI_Init(int* argc, char*** argv) { return megascope::mpi::start_mpi<Fn::Init>(argc, argv); }
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return megascope::mpi::start_mpi<Fn::Init_thread>(argc, argv, required, provided);
+}
+
+extern "C" int MPI_Finalize() {
+  megascope::mpi::before_finalize();
+  return megascope::mpi::twin<Fn::Finalize>()();
+}
+
+extern "C" int MPI_Abort(MPI_Comm comm, int errorcode) {
+  // The mark stays: the trace shows the call that the process ended in.
+  if (megascope::mpi::recorder() != nullptr) megascope::runtime().abort();
+  return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
+}

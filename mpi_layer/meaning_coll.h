@@ -1,0 +1,302 @@
+#pragma once
+
+#include <type_traits>
+
+#include "mpi_layer/coll_bytes.h"
+#include "mpi_layer/intercept.h"
+#include "mpi_layer/requests.h"
+
+/// Collectives: root, bytes sent and received, sequence number on the communicator; nonblocking ones their request.
+/// A shape serves the blocking and the nonblocking form, which differ by a request at the end. MPI-4.1 §6; OTF2
+/// MpiCollectiveEnd, NonBlockingCollectiveRequest.
+namespace megascope::mpi {
+
+namespace coll {
+
+using Thread = MpiThread;
+using Rec = CallRecord;
+using Type = MPI_Datatype;
+
+inline std::int32_t shown_root(const CommState& comm, int root) {
+  if (!comm.is_inter) return root;
+  return root == MPI_ROOT ? kSelfRoot : root == MPI_PROC_NULL ? kProcNullRoot : root;
+}
+
+/// The collective begins: its number on the communicator is taken here. nullptr: nothing to tell.
+inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
+  CommState* state = set_comm(thread, call, comm);
+  if (state == nullptr || state->id == kNoComm) return nullptr;
+  call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
+  return state;
+}
+inline void set_bytes(Rec& call, CollBytes bytes) noexcept {
+  call.main.bytes = bytes.sent;
+  call.main.bytes_received = bytes.received;
+}
+
+struct Barrier {
+  static void describe(Thread& thread, Rec& call, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    begin(thread, call, comm);
+  }
+};
+struct Bcast {
+  static void describe(Thread& thread, Rec& call, const void*, int count, Type type, int root, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call, reversed(gather_bytes(thread, {*state}, root, false, count, type, count, type)));
+  }
+};
+struct Gather {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+                       int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call, gather_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype, recvcount, recvtype));
+  }
+};
+struct Gatherv {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+                       const int* recvcounts, const int*, Type recvtype, int root, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call,
+              gatherv_bytes(thread, {*state}, root, is_in_place(sendbuf), sendcount, sendtype, recvcounts, recvtype));
+  }
+};
+struct Scatter {
+  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void* recvbuf,
+                       int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call, reversed(gather_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount, recvtype, sendcount,
+                                          sendtype)));
+  }
+};
+struct Scatterv {
+  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
+                       void* recvbuf, int recvcount, Type recvtype, int root, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call, reversed(gatherv_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount, recvtype,
+                                           sendcounts, sendtype)));
+  }
+};
+struct Alltoall {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+                       int recvcount, Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call, alltoall_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype, recvcount, recvtype));
+  }
+};
+struct Allgatherv {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call,
+              allgatherv_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype, recvcounts, recvtype));
+  }
+};
+struct Alltoallv {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
+                       void*, const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call,
+              alltoallv_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtype, recvcounts, recvtype));
+  }
+};
+struct Alltoallw {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
+                       const Type* sendtypes, void*, const int* recvcounts, const int*, const Type* recvtypes,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call,
+              alltoallw_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtypes, recvcounts, recvtypes));
+  }
+};
+struct Reduce {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op, int root,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    call.main.peer = shown_root(*state, root);
+    set_bytes(call, gather_bytes(thread, {*state}, root, is_in_place(sendbuf), count, type, count, type));
+  }
+};
+struct Allreduce {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call, alltoall_bytes(thread, {*state}, is_in_place(sendbuf), count, type, count, type));
+  }
+};
+struct ReduceScatter {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call, reduce_scatter_bytes(thread, {*state}, is_in_place(sendbuf), recvcounts, type));
+  }
+};
+struct ReduceScatterBlock {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int recvcount, Type type, MPI_Op,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call, reduce_scatter_block_bytes(thread, {*state}, is_in_place(sendbuf), recvcount, type));
+  }
+};
+template <bool kIsExclusive>
+struct Scan {
+  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    set_bytes(call, scan_bytes(thread, {*state}, kIsExclusive || is_in_place(sendbuf), count, type));
+  }
+};
+
+// Neighbourhoods: a block to each destination and from each source that exists.
+
+inline std::uint64_t existing(const std::vector<std::int32_t>& ranks) {
+  std::uint64_t count = 0;
+  for (const std::int32_t rank : ranks) count += rank != MPI_PROC_NULL ? 1 : 0;
+  return count;
+}
+inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const int* counts) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] != MPI_PROC_NULL && counts[i] > 0) sum += static_cast<std::uint64_t>(counts[i]);
+  }
+  return sum;
+}
+struct NeighborAlltoall {
+  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*, int recvcount,
+                       Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
+    set_bytes(call, {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
+                     .received = existing(neighbours.sources) * payload_bytes(thread, recvcount, recvtype)});
+  }
+};
+struct NeighborAllgatherv {
+  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
+                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
+    set_bytes(call, {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
+                     .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
+  }
+};
+struct NeighborAlltoallv {
+  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
+                       const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
+                       MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
+    set_bytes(call, {.sent = sum_existing(neighbours.destinations, sendcounts) * type_size(thread, sendtype),
+                     .received = sum_existing(neighbours.sources, recvcounts) * type_size(thread, recvtype)});
+  }
+};
+struct NeighborAlltoallw {
+  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
+                       const Type* sendtypes, void*, const int* recvcounts, const MPI_Aint*, const Type* recvtypes,
+                       MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+    CommState* state = begin(thread, call, comm);
+    if (state == nullptr) return;
+    const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
+    set_bytes(call, {.sent = sum(thread, neighbours.destinations, sendcounts, sendtypes),
+                     .received = sum(thread, neighbours.sources, recvcounts, recvtypes)});
+  }
+  static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
+                           const Type* types) noexcept {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i] != MPI_PROC_NULL) bytes += payload_bytes(thread, counts[i], types[i]);
+    }
+    return bytes;
+  }
+};
+
+template <class Shape>
+struct Blocking : Shape {
+  template <class... Args>
+  static void complete(Thread&, Rec&, int, Args&...) noexcept {}
+};
+
+/// The collective described in call.main goes on after the call: its request is the last argument.
+inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
+  if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
+  if (rc == MPI_SUCCESS) {
+    start_request(thread, request, call.main);
+    if (call.main.kind != FactKind::kNone) stage(thread, call.main);
+  }
+  call.main = {};
+}
+
+template <class... Args>
+inline MPI_Request request_in(Args&... args) noexcept {
+  MPI_Request* request = nullptr;
+  ((request = [](auto& arg) -> MPI_Request* {
+     if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, MPI_Request*>) return arg;
+     return nullptr;
+   }(args)), ...);
+  return *request;
+}
+
+template <class Shape>
+struct Nonblocking : Shape {
+  template <class... Args>
+  static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+    started(thread, call, rc, request_in(args...));
+  }
+};
+
+}  // namespace coll
+
+#define MEGASCOPE_COLLECTIVE(blocking, nonblocking, shape)           \
+  template <> struct Meaning<Fn::blocking> : coll::Blocking<coll::shape> {}; \
+  template <> struct Meaning<Fn::nonblocking> : coll::Nonblocking<coll::shape> {};
+MEGASCOPE_COLLECTIVE(Barrier, Ibarrier, Barrier)
+MEGASCOPE_COLLECTIVE(Bcast, Ibcast, Bcast)
+MEGASCOPE_COLLECTIVE(Gather, Igather, Gather)
+MEGASCOPE_COLLECTIVE(Gatherv, Igatherv, Gatherv)
+MEGASCOPE_COLLECTIVE(Scatter, Iscatter, Scatter)
+MEGASCOPE_COLLECTIVE(Scatterv, Iscatterv, Scatterv)
+MEGASCOPE_COLLECTIVE(Allgather, Iallgather, Alltoall)
+MEGASCOPE_COLLECTIVE(Allgatherv, Iallgatherv, Allgatherv)
+MEGASCOPE_COLLECTIVE(Alltoall, Ialltoall, Alltoall)
+MEGASCOPE_COLLECTIVE(Alltoallv, Ialltoallv, Alltoallv)
+MEGASCOPE_COLLECTIVE(Alltoallw, Ialltoallw, Alltoallw)
+MEGASCOPE_COLLECTIVE(Reduce, Ireduce, Reduce)
+MEGASCOPE_COLLECTIVE(Allreduce, Iallreduce, Allreduce)
+MEGASCOPE_COLLECTIVE(Reduce_scatter, Ireduce_scatter, ReduceScatter)
+MEGASCOPE_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, ReduceScatterBlock)
+MEGASCOPE_COLLECTIVE(Scan, Iscan, Scan<false>)
+MEGASCOPE_COLLECTIVE(Exscan, Iexscan, Scan<true>)
+MEGASCOPE_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, NeighborAlltoall)
+MEGASCOPE_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, NeighborAllgatherv)
+MEGASCOPE_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, NeighborAlltoall)
+MEGASCOPE_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, NeighborAlltoallv)
+MEGASCOPE_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, NeighborAlltoallw)
+#undef MEGASCOPE_COLLECTIVE
+
+}  // namespace megascope::mpi

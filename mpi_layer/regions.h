@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/record/definitions.h"
+#include "mpi_layer/fn.h"
+
+/// The functions as the trace and the user know them. Includes no mpi.h.
+namespace megascope::mpi {
+
+/// "MPI_Send".
+const char* mpi_name(Fn fn) noexcept;
+/// "p2p".
+const char* group_name(Group group) noexcept;
+
+/// A region for every function, ascending id = Fn.
+std::vector<RegionDefinition> all_regions();
+
+/// How much is recorded of a function.
+enum class Depth { kEnterLeave, kFullMeaning };
+struct WrappedFunction {
+  std::string name;
+  std::string group;
+  Depth depth;
+};
+std::vector<WrappedFunction> wrapped_functions();
+/// Functions that the mpi.h of this build declares and that have no wrapper.
+std::vector<std::string> functions_not_wrapped();
+
+}  // namespace megascope::mpi

@@ -1,0 +1,158 @@
+#include "mpi_layer/thread.h"
+
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace megascope::mpi {
+namespace {
+
+MpiThread g_closed_thread{};
+
+std::atomic<Recorder*> g_recorder{nullptr};
+pid_t g_pid = 0;
+bool g_is_multithreaded = false;
+std::mutex g_threads_mutex;
+std::vector<MpiThread*> g_threads;
+
+struct CodeRange {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+std::vector<CodeRange> g_mpi_code;
+
+constexpr std::uint32_t kInitialArrayCapacity = 256;
+constexpr std::uint32_t kInitialStagedCapacity = 1024;
+
+/// Zeroed memory that a forked child sees zeroed again.
+void* fork_wiped_memory(std::size_t bytes) noexcept {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, bytes, MADV_WIPEONFORK);
+  return memory;
+}
+
+MpiThread* make_thread(Recorder& recorder) noexcept {
+  EventBuffer* buffer = recorder.buffer_of_this_thread();
+  auto* thread = static_cast<MpiThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(MpiThread)) : nullptr);
+  if (thread == nullptr) return nullptr;
+  thread->buffer = buffer;
+  thread->use_tsc = recorder.options().use_tsc;
+  thread->staged = static_cast<encoding::Word*>(std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
+  thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
+  thread->is_initialized = true;
+  const std::lock_guard lock(g_threads_mutex);
+  g_threads.push_back(thread);
+  thread->gate = kAllGroups;
+  return thread;
+}
+
+bool is_mpi_object(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kPrefixes[] = {"libmpi", "libopen-", "mca_",     "libpmix", "libpmpi", "libmca_",
+                                            "libucp", "libuct",   "libhcoll", "libpsm2", "libfabric", "libmegascope"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+int collect_code(dl_phdr_info* info, std::size_t, void* ranges) {
+  if (info->dlpi_name == nullptr || !is_mpi_object(info->dlpi_name)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    static_cast<std::vector<CodeRange>*>(ranges)->push_back({begin, begin + segment.p_memsz});
+  }
+  return 0;
+}
+
+}  // namespace
+
+constinit thread_local MpiThread* t_thread = &g_closed_thread;
+
+void open_recording(Recorder& recorder, bool is_multithreaded) {
+  g_pid = getpid();
+  g_is_multithreaded = is_multithreaded;
+  g_recorder.store(&recorder, std::memory_order_release);
+}
+
+void close_recording() noexcept {
+  g_recorder.store(nullptr, std::memory_order_release);
+  const std::lock_guard lock(g_threads_mutex);
+  for (MpiThread* thread : g_threads) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);
+}
+
+Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
+bool is_multithreaded() noexcept { return g_is_multithreaded; }
+
+MpiThread* enter_slowly(Group group) noexcept {
+  Recorder* active = recorder();
+  if (active == nullptr) return nullptr;
+  MpiThread* thread = t_thread;
+  if (thread == &g_closed_thread) {
+    if (getpid() != g_pid) return nullptr;
+    thread = make_thread(*active);
+    if (thread == nullptr) return nullptr;
+    t_thread = thread;
+  }
+  return (thread->gate & bit(group)) != 0 ? thread : nullptr;
+}
+
+bool is_mpi_code(const void* return_address) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(return_address);
+  return std::any_of(g_mpi_code.begin(), g_mpi_code.end(),
+                     [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
+}
+
+void learn_mpi_code() {
+  std::vector<CodeRange> ranges;
+  dl_iterate_phdr(collect_code, &ranges);
+  g_mpi_code = std::move(ranges);
+}
+
+bool claim_arrays(MpiThread& thread, int count) noexcept {
+  if (thread.depth == 0) thread.arrays_in_use = false;  // a call that was jumped out of may have left it set
+  if (thread.arrays_in_use) return false;
+  const auto wanted = static_cast<std::uint32_t>(std::max(count, 0));
+  if (wanted > thread.array_capacity) {
+    const std::uint32_t capacity = std::max(wanted, kInitialArrayCapacity);
+    auto* requests = static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));
+    auto* statuses = static_cast<MPI_Status*>(std::malloc(capacity * sizeof(MPI_Status)));
+    if (requests == nullptr || statuses == nullptr) {
+      std::free(requests);
+      std::free(statuses);
+      return false;
+    }
+    std::free(thread.saved_requests);
+    std::free(thread.statuses);
+    thread.saved_requests = requests;
+    thread.statuses = statuses;
+    thread.array_capacity = capacity;
+  }
+  thread.arrays_in_use = true;
+  return true;
+}
+
+void stage(MpiThread& thread, const Fact& fact) noexcept {
+  if (thread.staged_words + encoding::kMaxFactWords > thread.staged_capacity) {
+    const std::uint32_t capacity = std::max(thread.staged_capacity * 2, kInitialStagedCapacity);
+    void* grown = std::realloc(thread.staged, capacity * sizeof(encoding::Word));
+    if (grown == nullptr) {
+      if (Recorder* active = recorder()) active->count_loss(LossCause::kNoBuffer);
+      return;
+    }
+    thread.staged = static_cast<encoding::Word*>(grown);
+    thread.staged_capacity = capacity;
+  }
+  thread.staged_words += static_cast<std::uint32_t>(encoding::encode_fact(fact, thread.staged + thread.staged_words));
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "core/buffer/recorder.h"
+#include "mpi_layer/fn.h"
+
+namespace megascope::mpi {
+
+struct CommState;
+
+/// What one thread needs in wrappers. Lies in memory that a forked child sees zeroed: there `gate` is 0 and nothing is
+/// recorded. The owning thread alone uses it, except for `gate`, which end of recording clears from outside.
+struct MpiThread {
+  std::uint32_t gate;        ///< groups recorded, as bits; 0: nothing
+  bool use_tsc;
+  bool is_initialized;       ///< false in a forked child
+  std::uint8_t depth;        ///< of calls recorded and not returned
+  std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none. May be stale
+  EventBuffer* buffer;
+  std::uint64_t comm_generation;
+  std::uint64_t type_generation;
+
+  static constexpr unsigned kCacheSlots = 16;
+  struct CommSlot {
+    std::uint64_t key;
+    CommState* state;
+  };
+  struct TypeSlot {
+    std::uint64_t key;
+    std::uint64_t size_bytes;
+  };
+  CommSlot comms[kCacheSlots];
+  TypeSlot types[kCacheSlots];
+
+  MPI_Status status;         ///< instead of MPI_STATUS_IGNORE, in calls of depth 0
+  MPI_Status inner_status;   ///< in calls of greater depth
+
+  // For calls over arrays of requests. One call at a time: a nested one does without.
+  bool arrays_in_use;
+  std::uint32_t array_capacity;
+  MPI_Request* saved_requests;
+  MPI_Status* statuses;
+
+  // Facts of the call being recorded, encoded.
+  std::uint32_t staged_words;
+  std::uint32_t staged_capacity;
+  encoding::Word* staged;
+};
+
+/// The calling thread's state; of a thread without one, a shared one whose gate is closed.
+extern constinit thread_local MpiThread* t_thread;
+
+/// Opens recording for all threads, from MPI_Init's wrapper on. recorder outlives the process.
+void open_recording(Recorder& recorder, bool is_multithreaded);
+/// Closes it for all threads, for good.
+void close_recording() noexcept;
+/// nullptr when not recording.
+Recorder* recorder() noexcept;
+/// Threads may be in MPI at the same time (MPI_THREAD_MULTIPLE): our tables need locks.
+bool is_multithreaded() noexcept;
+
+/// The slow way into a wrapper: makes the thread's state where it has none. nullptr: this call is not recorded.
+MpiThread* enter_slowly(Group group) noexcept;
+
+/// Was the call made from inside the MPI library, one of its components, or us? For nested calls only.
+bool is_mpi_code(const void* return_address) noexcept;
+/// Learns which code is MPI's. After PMPI_Init, which loads the components.
+void learn_mpi_code();
+
+/// Makes room for `count` requests and statuses; false: no memory, or in use by an enclosing call.
+bool claim_arrays(MpiThread& thread, int count) noexcept;
+
+/// Appends a fact behind the call being recorded.
+void stage(MpiThread& thread, const Fact& fact) noexcept;
+
+}  // namespace megascope::mpi

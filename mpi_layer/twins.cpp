@@ -1,0 +1,91 @@
+#include "mpi_layer/twins.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <mutex>
+
+#include "mpi_layer/abi.h"
+
+namespace megascope::mpi {
+namespace {
+
+template <Fn F, class Pointer>
+struct FirstCall;
+template <Fn F, class... Args>
+struct FirstCall<F, int (*)(Args...)> {
+  static int call(Args... args) {
+    resolve_twins();
+    return twin<F>()(args...);
+  }
+};
+
+constexpr const char* kTwinNames[] = {
+    nullptr,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) "PMPI_" #name,
+#include "mpi_layer/table/all.inc"
+#undef MEGASCOPE_MPI
+};
+
+void* g_object = nullptr;  ///< dlopen handle of the object that defines PMPI_Init
+
+/// Walks the loaded objects: a program may have loaded libmpi privately, where RTLD_NEXT does not look.
+int look_for_mpi(dl_phdr_info* info, std::size_t, void* found) {
+  if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
+  void* object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (object == nullptr) return 0;
+  Dl_info where{};
+  void* symbol = dlsym(object, "PMPI_Init");
+  // dlsym also searches what the object depends on: only the definer counts.
+  if (symbol != nullptr && dladdr(symbol, &where) != 0 &&
+      reinterpret_cast<ElfW(Addr)>(where.dli_fbase) == info->dlpi_addr) {
+    *static_cast<void**>(found) = object;
+    return 1;
+  }
+  dlclose(object);
+  return 0;
+}
+
+int missing_twin(...) {
+  return 1;  // MPI_ERR_BUFFER … no code fits: nobody can get here, a program without libmpi would not have linked
+}
+
+}  // namespace
+
+void* g_twins[kFnEnd] = {
+    nullptr,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call),
+#include "mpi_layer/table/all.inc"
+#undef MEGASCOPE_MPI
+};
+
+void resolve_twins() noexcept {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    dl_iterate_phdr(look_for_mpi, &g_object);
+    for (unsigned fn = 1; fn < kFnEnd; ++fn) {
+      void* symbol = g_object != nullptr ? dlsym(g_object, kTwinNames[fn]) : nullptr;
+      if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn]);
+      if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn] + 1);  // MPI_x of the next library
+      g_twins[fn] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
+    }
+  });
+}
+
+void* mpi_symbol(const char* name) noexcept {
+  resolve_twins();
+  // An executable may hold the library's data itself (copy relocation): what the global scope says comes first.
+  void* symbol = dlsym(RTLD_DEFAULT, name);
+  return symbol != nullptr || g_object == nullptr ? symbol : dlsym(g_object, name);
+}
+
+std::string mpi_library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  twin<Fn::Get_library_version>()(text, &length);
+  const std::string whole(text);
+  return whole.substr(0, whole.find_first_of("\n,"));
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,12 @@
+#include "mpi_layer/intercept.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+using megascope::mpi::Fn;
+using megascope::mpi::Wrapper;
+
+#define MEGASCOPE_MPI(name, group, parameters, arguments)                 \
+  extern "C" int MPI_##name parameters {                                  \
+    return Wrapper<Fn::name, decltype(&::MPI_##name)>::call arguments;    \
+  }
+#include "mpi_layer/table/io.inc"

@@ -1,0 +1,201 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/lifecycle/module_loader.h"
+#include "core/trace/reader.h"
+#include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
+#include "exporters/report/summary.h"
+#include "plugin/run/output.h"
+#include "plugin/run/session.h"
+
+/// The end of a run: traces into the run folder, exports, report.
+namespace megascope::run {
+namespace {
+
+constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
+constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
+
+void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
+
+void append(Collective::Bytes& mine, std::span<const std::byte> theirs) {
+  mine.insert(mine.end(), theirs.begin(), theirs.end());
+}
+
+/// The first error of all members, on all of them.
+Status agree(Collective& collective, const Status& mine) {
+  Collective::Bytes bytes(mine.message().size());
+  std::memcpy(bytes.data(), mine.message().data(), bytes.size());
+  const Status status = collective.merge_all(bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
+    if (first.empty()) append(first, other);
+  });
+  if (!status.is_ok()) return status;
+  if (bytes.empty()) return Status::ok();
+  return Status::error({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Status bcast_text(Collective& collective, std::string& text) {
+  Collective::Bytes bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  const Status status = collective.bcast_resized(bytes, 0);
+  text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return status;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+}  // namespace
+
+void Session::end(Collective* collective, const Company& company) {
+  const Status stored = recorder_->finish(EndState::kFinalized);
+  if (!stored.is_ok()) {
+    notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
+  }
+  const std::unique_ptr<Collective> single = make_single_collective();
+  Collective& group = collective != nullptr ? *collective : *single;
+  Status status = share_folder(group, company);
+  if (!status.is_ok()) {
+    complain(status.message());
+    return;
+  }
+  bring_trace();
+  const std::vector<ProcessClock> clocks = share_clocks(group);
+  report::RunReport report = report_of_rank();
+  status = report::merge_up(group, report);
+  if (status.is_ok()) run_exports(group, clocks, report);
+  if (group.rank() == 0) write_report(report);
+}
+
+Status Session::share_folder(Collective& collective, const Company& company) {
+  if (collective.size() == 1 && facts_.world_size > 1 && !is_alone_) {
+    // Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
+    is_alone_ = true;
+    if (facts_.world_rank == 0) {
+      std::string line = "no common trace of all ranks: " + company.reason;
+      for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
+      complain(line + (company.missing.empty() ? "" : ")") + "; each rank writes its own, MEGASCOPE_ALL_RANKS=1 vouches");
+    }
+    if (facts_.world_rank != 0) make_folder();
+  }
+  return bcast_text(collective, folder_);
+}
+
+void Session::bring_trace() {
+  struct stat info {};
+  if (folder_.empty() || stat(folder_.c_str(), &info) != 0 || stat(trace_path_.c_str(), &info) != 0) return;
+  const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
+  const Status status = trace::move_file(trace_path_, target);
+  if (status.is_ok()) {
+    trace_path_ = target;
+    rmdir(scratch_folder_.c_str());
+  } else {
+    notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " stays on its node: " + status.message());
+  }
+}
+
+std::vector<ProcessClock> Session::share_clocks(Collective& collective) {
+  const ProcessClock mine = clock_of(recorder_->info());
+  Collective::Bytes bytes(sizeof mine);
+  std::memcpy(bytes.data(), &mine, sizeof mine);
+  std::vector<ProcessClock> clocks(1, mine);
+  if (!collective.merge_all(bytes, append).is_ok()) return clocks;
+  clocks.resize(bytes.size() / sizeof mine);
+  std::memcpy(clocks.data(), bytes.data(), clocks.size() * sizeof mine);
+  return clocks;
+}
+
+report::RunReport Session::report_of_rank() {
+  Profile profile;
+  const ProcessDefinitions& definitions = recorder_->definitions();
+  profile.set_world_rank(facts_.world_rank);
+  profile.define(definitions);
+  profile.merge(recorder_->folded_profile());
+  std::unique_ptr<trace::TraceFile> file;
+  report::RankFacts facts;
+  facts.version = MEGASCOPE_VERSION;
+  const Status status = trace::TraceFile::open(trace_path_, file);
+  if (status.is_ok()) {
+    for (const LocationDefinition& location : file->definitions().locations) {
+      const std::unique_ptr<CallStream> calls = file->calls(location.id);
+      for (Call call; calls->next(call);) profile.add(call);
+    }
+    facts.trace_bytes = file->size_bytes();
+  } else {
+    notes_.push_back("no trace of rank " + std::to_string(facts_.world_rank) + ": " + status.message());
+  }
+  facts.ns_per_profile_unit = report::ns_per_tick(definitions.info);
+  facts.notes = notes_;
+  return report::summarize(definitions, profile, facts);
+}
+
+std::vector<std::string> Session::agree_on_formats(Collective& collective, const report::RunReport& report) {
+  std::vector<std::string> formats = options_.values.exports;
+  if (formats.empty()) {
+    std::uint64_t trace_bytes = 0;
+    for (const report::RankRow& rank : report.ranks) trace_bytes += rank.trace_bytes;
+    const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport && trace_bytes <= kMaxBytesOfDefaultExport;
+    if (is_small) formats = {"otf2", "perfetto"};
+  }
+  std::erase(formats, "none");
+  std::string text = join(formats);
+  if (!bcast_text(collective, text).is_ok()) return {};
+  return split_list(text);
+}
+
+void Session::run_exports(Collective& collective, const std::vector<ProcessClock>& clocks, report::RunReport& report) {
+  const std::vector<std::string> formats = agree_on_formats(collective, report);
+  if (formats.empty()) return;
+  std::unique_ptr<trace::RunSource> source;
+  const Status opened = agree(collective, trace::RunSource::open_own(trace_path_, clocks, source));
+  for (const std::string& format : formats) {
+    const Status status = opened.is_ok() ? run_export(collective, format, *source, report) : opened;
+    if (!status.is_ok() && collective.rank() == 0) {
+      report.notes.push_back("the export to " + format + " failed: " + status.message());
+    }
+  }
+}
+
+Status Session::run_export(Collective& collective, const std::string& format, const RecordSource& source,
+                           report::RunReport& report) {
+  const ModuleTable* module = nullptr;
+  static const char here = 0;
+  Status status = agree(collective, load_module(folder_of_code(&here), format, module));
+  if (!status.is_ok()) return status;
+  ExportJob job;
+  job.source = &source;
+  job.collective = &collective;
+  job.folder = folder_;
+  job.generator = std::string("megascope ") + MEGASCOPE_VERSION;
+  ExportResult result;
+  status = agree(collective, module->run_export(job, result));
+  if (status.is_ok() && collective.rank() == 0) {
+    report.exports.push_back({.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
+  }
+  return status;
+}
+
+void Session::write_report(report::RunReport& report) {
+  report.folder = folder_;
+  if (!folder_.empty()) report.report_command = "megascope report " + folder_;
+  const std::string text = report::to_text(report);
+  if (!folder_.empty()) {
+    Status status = write_text_file(folder_ + "/" + trace::kReportTextFile, text);
+    status.update(write_text_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report)));
+    if (!status.is_ok()) complain(status.message());
+  }
+  if (options_.values.report == config::ReportStyle::kFull) say_block(text);
+  if (options_.values.report == config::ReportStyle::kShort) {
+    complain("done; " + (folder_.empty() ? std::string("no run folder") : "report in " + folder_ + "/" + trace::kReportTextFile));
+  }
+}
+
+}  // namespace megascope::run

@@ -1,0 +1,146 @@
+#include "plugin/run/output.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "core/base/clock.h"
+#include "core/config/environment.h"
+#include "core/trace/chunk_store.h"
+#include "core/trace/recover.h"
+
+namespace megascope::run {
+namespace {
+
+constexpr int kMaxFolderNumber = 10'000;
+
+bool is_writable_folder(const std::string& folder) {
+  struct stat info {};
+  return !folder.empty() && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+Status make_private_folder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) == 0) return Status::ok();
+  if (errno != EEXIST) return Status::from_errno("cannot make " + folder, errno);
+  struct stat info {};
+  if (lstat(folder.c_str(), &info) != 0) return Status::from_errno("cannot look at " + folder, errno);
+  // Somebody else may have put a folder or a link under a name that can be guessed.
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return Status::error(folder + " belongs to somebody else");
+  return Status::ok();
+}
+
+std::string absolute(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char current[PATH_MAX];
+  return getcwd(current, sizeof current) != nullptr ? std::string(current) + "/" + path : path;
+}
+
+Status make_parents(const std::string& path) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string parent = path.substr(0, at);
+    if (mkdir(parent.c_str(), 0777) != 0 && errno != EEXIST) return Status::from_errno("cannot make " + parent, errno);
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+std::string make_run_id() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
+    bits = clock::monotonic_ns() * 0x9E3779B97F4A7C15U ^ static_cast<std::uint64_t>(getpid());
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(bits));
+  return text;
+}
+
+std::string choose_scratch(const config::Options& options) {
+  if (!options.scratch.empty()) return absolute(options.scratch);
+  const std::string candidates[] = {config::environment_value("TMPDIR"), "/tmp", "/var/tmp"};
+  for (const std::string& folder : candidates) {
+    if (is_writable_folder(folder) && trace::is_local_disk(folder)) return absolute(folder);
+  }
+  return is_writable_folder("/dev/shm") ? "/dev/shm" : "/tmp";
+}
+
+Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
+  folder = trace::scratch_folder_of(scratch, run_id);
+  Status status = make_private_folder(folder.substr(0, folder.rfind('/')));
+  if (status.is_ok()) status = make_private_folder(folder);
+  return status;
+}
+
+std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid) {
+  if (!options.out.empty()) return options.out;
+  const std::string job = slurm_job();
+  return "megascope-" + (job.empty() ? host + "-" + std::to_string(pid) : job);
+}
+
+Status make_run_folder(const std::string& wanted, std::string& folder) {
+  std::string base = absolute(wanted);
+  while (base.size() > 1 && base.ends_with('/')) base.pop_back();
+  const Status status = make_parents(base);
+  if (!status.is_ok()) return status;
+  for (int number = 1; number < kMaxFolderNumber; ++number) {
+    folder = number == 1 ? base : base + "-" + std::to_string(number);
+    if (mkdir(folder.c_str(), 0777) == 0) return Status::ok();
+    if (errno != EEXIST) return Status::from_errno("cannot make the run folder " + folder, errno);
+  }
+  return Status::error("cannot make a run folder: " + base + " exists, and so do all others up to " + folder);
+}
+
+std::string slurm_job() {
+  const std::string job = config::environment_value("SLURM_JOB_ID");
+  const std::string step = config::environment_value("SLURM_STEP_ID");
+  if (job.empty() || step.empty()) return job;
+  return job + "." + step;
+}
+
+std::string host_name() {
+  const std::string node = config::environment_value("SLURMD_NODENAME");
+  if (!node.empty()) return node;
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  const std::string host(name);
+  return host.substr(0, host.find('.'));
+}
+
+std::string executable_path() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string line = text.str();
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  for (char& c : line) {
+    if (c == '\0') c = ' ';
+  }
+  constexpr std::size_t kMaxLength = 4096;
+  return line.substr(0, kMaxLength);
+}
+
+Status write_text_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return Status::error("cannot write " + part);
+  if (std::rename(part.c_str(), path.c_str()) != 0) return Status::from_errno("cannot make " + path, errno);
+  return Status::ok();
+}
+
+}  // namespace megascope::run

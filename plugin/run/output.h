@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/config/options.h"
+
+/// Where a run puts its files.
+namespace megascope::run {
+
+/// 16 hexadecimal digits that no other run has.
+std::string make_run_id();
+
+/// Folder for buffers on this node: the one asked for, else the first of TMPDIR, /tmp, /var/tmp that is a local disk,
+/// else /dev/shm, else /tmp.
+std::string choose_scratch(const config::Options& options);
+
+/// Makes `<scratch>/megascope-<uid>/<run id>`, for this user only. An error names what is wrong.
+Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder);
+
+/// Makes a new run folder: `wanted` (made absolute), or with -2, -3 … where that exists.
+Status make_run_folder(const std::string& wanted, std::string& folder);
+/// MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else "megascope-<host>-<pid>".
+std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid);
+
+/// "<job>.<step>" under Slurm, else empty.
+std::string slurm_job();
+/// SLURMD_NODENAME, else the host name.
+std::string host_name();
+std::string executable_path();
+std::string command_line();
+
+Status write_text_file(const std::string& path, const std::string& text);
+
+}  // namespace megascope::run

@@ -1,0 +1,147 @@
+#include "plugin/run/session.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/config/environment.h"
+#include "core/trace/run_folder.h"
+#include "plugin/run/output.h"
+
+namespace megascope::run {
+namespace {
+
+constexpr int kRefusedExitCode = 2;
+
+void say(const std::string& line) {
+  const std::string text = "megascope: " + line + "\n";
+  (void)!write(STDERR_FILENO, text.data(), text.size());
+}
+
+/// As far as the launcher tells before MPI does.
+bool is_first_by_launcher() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    const std::string rank = config::environment_value(name);
+    if (!rank.empty()) return rank == "0";
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Session::prepare() {
+  options_ = config::load_options(config::environment_entries());
+  if (options_.is_refused()) {
+    if (is_first_by_launcher()) {
+      for (const std::string& problem : options_.problems) say(problem);
+      say("ended because MEGASCOPE_STRICT=1");
+    }
+    _exit(kRefusedExitCode);
+  }
+  if (!options_.values.enable) return false;
+  const bool wants_tsc = options_.values.clock != config::ClockChoice::kMonotonic;
+  const bool has_tsc = wants_tsc && clock::tsc_is_usable();
+  if (options_.values.clock == config::ClockChoice::kTsc && !has_tsc) {
+    options_.problems.push_back("MEGASCOPE_CLOCK=tsc: this machine's TSC is not invariant or not the kernel's clock; "
+                                "CLOCK_MONOTONIC is used instead");
+  }
+  use_tsc_ = has_tsc;
+  own_run_id_ = make_run_id();
+  return true;
+}
+
+ProcessInfo Session::describe_process(const StartFacts& facts) const {
+  ProcessInfo info;
+  info.world_rank = facts.world_rank;
+  info.world_size = facts.world_size;
+  info.pid = getpid();
+  info.run_id = run_id_;
+  info.host = host_name();
+  info.program = executable_path();
+  info.command_line = command_line();
+  info.mpi_library = facts.mpi_library;
+  info.job = slurm_job();
+  info.thread_level = facts.thread_level;
+  info.clock_domain = clock::domain(use_tsc_);
+  info.start_ticks = facts.start_ticks;
+  return info;
+}
+
+Status Session::open_trace(const ProcessInfo& info) {
+  scratch_ = choose_scratch(options_.values);
+  Status status = make_scratch_folder(scratch_, run_id_, scratch_folder_);
+  trace_path_ = scratch_folder_ + "/" + trace::trace_file_name(info.world_rank);
+  RecorderOptions recorder;
+  recorder.path = trace_path_;
+  recorder.size_bytes = options_.values.buffer_size_bytes;
+  recorder.policy = options_.values.buffer_policy;
+  recorder.use_tsc = use_tsc_;
+  recorder_ = std::make_unique<Recorder>(std::move(recorder));
+  status.update(recorder_->open(info));
+  return status;
+}
+
+Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) {
+  facts_ = facts;
+  run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
+  is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() && !is_company_vouched();
+  const ProcessInfo info = describe_process(facts);
+  const Status status = open_trace(info);
+  if (!status.is_ok()) {
+    say("rank " + std::to_string(facts.world_rank) + " keeps no trace, only sums for the report: " + status.message());
+  }
+  for (const RegionDefinition& region : regions) recorder_->define(region);
+  if (is_first()) {
+    for (const std::string& problem : options_.problems) say(problem);
+    make_folder();
+    say_start(facts);
+  }
+  return recorder_.get();
+}
+
+void Session::make_folder() {
+  const long pid = is_alone_ ? getppid() : getpid();
+  std::string wanted = wanted_run_folder(options_.values, host_name(), pid);
+  if (is_alone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
+  Status status = make_run_folder(wanted, folder_);
+  if (status.is_ok()) {
+    status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n");
+  }
+  if (status.is_ok()) status = write_text_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_));
+  if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
+}
+
+void Session::say_start(const StartFacts& facts) {
+  std::string line = std::string(MEGASCOPE_VERSION) + ", " + std::to_string(facts.world_size) +
+                     (facts.world_size == 1 ? " rank" : " ranks");
+  const std::string nodes = config::environment_value("SLURM_STEP_NUM_NODES");
+  if (!nodes.empty()) line += " on " + nodes + (nodes == "1" ? " node" : " nodes");
+  line += ", writes to " + (folder_.empty() ? scratch_folder_ : folder_);
+  line += ", up to " + human_bytes(options_.values.buffer_size_bytes) + " a rank";
+  say(line);
+}
+
+void Session::abort() {
+  if (recorder_ != nullptr) recorder_->note_abort();
+}
+
+void Session::complain(const std::string& message) {
+  if (is_first_by_launcher()) say(message);
+}
+
+}  // namespace megascope::run
+
+namespace megascope {
+
+Runtime& runtime() {
+  // Never destroyed: other threads may be in a call when the process ends. Made without any constructor at load time.
+  alignas(run::Session) static std::byte storage[sizeof(run::Session)];
+  static auto* const session = new (storage) run::Session;
+  return *session;
+}
+
+}  // namespace megascope

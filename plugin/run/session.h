@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config/options.h"
+#include "core/lifecycle/runtime.h"
+#include "core/record/source.h"
+#include "core/record/time_map.h"
+#include "exporters/report/run_report.h"
+
+namespace megascope::run {
+
+/// One process's part of a run, from MPI_Init to MPI_Finalize. One thread at a time.
+class Session final : public Runtime {
+ public:
+  bool prepare() override;
+  bool uses_tsc() const override { return use_tsc_; }
+  bool is_company_vouched() const override { return options_.values.all_ranks; }
+  const std::string& own_run_id() const override { return own_run_id_; }
+  Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
+  void end(Collective* collective, const Company& company) override;
+  void abort() override;
+  void complain(const std::string& message) override;
+
+ private:
+  ProcessInfo describe_process(const StartFacts& facts) const;
+  Status open_trace(const ProcessInfo& info);
+  void make_folder();
+  void say_start(const StartFacts& facts);
+
+  Status share_folder(Collective& collective, const Company& company);
+  void bring_trace();
+  std::vector<ProcessClock> share_clocks(Collective& collective);
+  report::RunReport report_of_rank();
+  void run_exports(Collective& collective, const std::vector<ProcessClock>& clocks, report::RunReport& report);
+  std::vector<std::string> agree_on_formats(Collective& collective, const report::RunReport& report);
+  Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
+                    report::RunReport& report);
+  void write_report(report::RunReport& report);
+  bool is_first() const { return facts_.world_rank == 0 || is_alone_; }
+
+  config::LoadedOptions options_;
+  bool use_tsc_ = true;
+  std::string own_run_id_;
+  std::string run_id_;
+  std::string scratch_;         ///< MEGASCOPE_SCRATCH as used
+  std::string scratch_folder_;  ///< of this run
+  std::string folder_;          ///< the run folder; of solo ranks their part of it
+  std::string trace_path_;      ///< where the native trace lies now
+  StartFacts facts_;
+  bool is_alone_ = false;       ///< no other rank will be heard of
+  std::unique_ptr<Recorder> recorder_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace megascope::run
