@@ -10,8 +10,7 @@ namespace megascope::report {
 namespace {
 
 // Below these a difference is not worth a sentence.
-constexpr double kClearSpread =
-    0.10;  // of shares, between the middle rank and the one that stands out
+constexpr double kClearSpread = 0.10;  // of shares, between one rank and all others
 constexpr double kEvenSpread = 0.05;   // between the least and the most
 constexpr double kLittleShare = 0.05;  // "communication is not where the time goes"
 constexpr std::uint64_t kShortRunNs = 10'000'000;
@@ -31,14 +30,14 @@ double waiting_ns(const RankRow& rank) {
                   available_ns(rank));
 }
 
-/// One rank that spends clearly less time in MPI than the middle one, and than the next.
+/// One rank that spends clearly less time in MPI than the others, which differ less among
+/// themselves.
 const RankRow* one_late_rank(const TimeShares& shares) {
   if (shares.by_share.size() < 2) return nullptr;
-  const double least = mpi_share(*shares.by_share[0]);
   const double next = mpi_share(*shares.by_share[1]);
-  const bool stands_out =
-      shares.median - least >= kClearSpread && next - least >= (shares.median - least) / 2;
-  return stands_out ? shares.by_share[0] : nullptr;
+  const double gap = next - mpi_share(*shares.by_share[0]);
+  const double spread_of_others = mpi_share(*shares.by_share.back()) - next;
+  return gap >= kClearSpread && gap > spread_of_others ? shares.by_share[0] : nullptr;
 }
 
 }  // namespace

@@ -28,6 +28,15 @@ bool is_startup(const std::string& function) {
   return function == "MPI_Init" || function == "MPI_Init_thread" || function == "MPI_Session_init";
 }
 
+/// Has a trace with these losses a record of every call?
+bool has_all_calls(const Losses& losses) {
+  constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage,
+                                         LossCause::kNoBuffer, LossCause::kForeign,
+                                         LossCause::kDamaged};
+  return std::all_of(std::begin(kMissingCalls), std::end(kMissingCalls),
+                     [&](LossCause cause) { return losses[static_cast<std::size_t>(cause)] == 0; });
+}
+
 std::string comm_name(const ProcessDefinitions& definitions, CommId id) {
   if (id == kNoComm) return {};
   const CommDefinition* comm = id == kMixedComms ? nullptr : definitions.comm(id);
@@ -211,8 +220,7 @@ RunReport summarize_run(const RecordSource& source, const std::string& version,
     fold(source, world_ranks[i], profile, facts.pending, progress);
     if (i < trace_bytes.size()) facts.trace_bytes = trace_bytes[i];
     const ProcessDefinitions& definitions = source.process(world_ranks[i]);
-    facts.covers_all_calls = std::all_of(definitions.losses.begin(), definitions.losses.end(),
-                                         [](std::uint64_t count) { return count == 0; });
+    facts.covers_all_calls = has_all_calls(definitions.losses);
     merge(report, summarize(definitions, profile, facts));
   }
   report.version = version;

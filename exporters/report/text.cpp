@@ -34,14 +34,21 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   return all;
 }
 
-/// Takes a row from the part that has most; false when all are as short as they may be.
+/// Takes a row from the part that can best spare one; false when all are as short as they may be.
 bool shorten(RowLimits& limits) {
-  std::size_t* const all[] = {&limits.functions, &limits.comms, &limits.waits,   &limits.pairs,
-                              &limits.pending,   &limits.notes, &limits.exports, &limits.ranks};
-  std::size_t* const longest = *std::max_element(
-      std::begin(all), std::end(all), [](const auto* a, const auto* b) { return *a < *b; });
-  if (*longest <= 2) return false;
-  --*longest;
+  struct Part {
+    std::size_t* rows;
+    std::size_t least;
+  };
+  const Part parts[] = {{&limits.functions, 2}, {&limits.comms, 0},   {&limits.waits, 0},
+                        {&limits.pairs, 0},     {&limits.pending, 1}, {&limits.notes, 1},
+                        {&limits.exports, 1},   {&limits.ranks, 2}};
+  const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
+  const Part& longest =
+      *std::max_element(std::begin(parts), std::end(parts),
+                        [&](const Part& a, const Part& b) { return spare(a) < spare(b); });
+  if (spare(longest) == 0) return false;
+  --*longest.rows;
   return true;
 }
 

@@ -47,11 +47,11 @@ Lines loss_section(const RunReport& report) {
     if (report.losses[i] != 0)
       table.add({kLossTexts[i].name, human_count(report.losses[i]), kLossTexts[i].reason});
   }
-  table.add({"all other causes", "0"});
+  if (table.row_count() < kLossCauseCount) table.add({"all other causes", "0"});
   Lines lines = table.lines(2);
   lines.insert(lines.begin(), report.covers_all_calls
-                                  ? "Losses: missing in the trace, not in the figures above"
-                                  : "Losses: missing in the trace and in the figures above");
+                                  ? "Losses in the trace; the figures above count all calls"
+                                  : "Losses in the trace, which miss in the figures above as well");
   return lines;
 }
 

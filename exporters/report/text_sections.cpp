@@ -29,10 +29,8 @@ std::string run_text(const RunReport& report, const TimeShares& shares) {
   std::string text = fmt::format(
       "{} on {}, {}", plural(static_cast<std::uint64_t>(report.world_size), "rank", "ranks"), nodes,
       duration(shares.wall_ns));
-  const std::string started = time_text(report.start_realtime_ns);
-  if (!started.empty()) text += ", started " + started;
   if (shares.startup_ns != 0)
-    text += fmt::format("; {} of it in MPI_Init", duration(shares.startup_ns));
+    text += fmt::format(", {} of it in MPI_Init", duration(shares.startup_ns));
   return text;
 }
 
@@ -138,8 +136,11 @@ std::uint64_t call_count(const RunReport& report) {
 }
 
 Lines facts_section(const RunReport& report, const TimeShares& shares) {
-  Lines lines = {"MegaScope " + printable(report.version, 20) +
-                 (report.run_id.empty() ? "" : ": run " + printable(report.run_id, 70))};
+  std::string title = "MegaScope " + printable(report.version, 20);
+  if (!report.run_id.empty()) title += ": run " + printable(report.run_id, 44);
+  const std::string started = time_text(report.start_realtime_ns);
+  if (!started.empty()) title += ", " + started;
+  Lines lines = {title};
   std::string program = report.programs.empty() ? "" : printable(report.programs.front(), 76);
   if (report.programs.size() > 1)
     program += fmt::format(" and {} more", report.programs.size() - 1);

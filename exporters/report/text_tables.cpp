@@ -149,6 +149,7 @@ Lines function_section(const RunReport& report, const RowLimits& limits) {
 }
 
 Lines comm_section(const RunReport& report, const RowLimits& limits) {
+  if (limits.comms == 0) return {};
   Table table({{"communicator", Align::kLeft, 40}, {"ranks"}, {"calls"}, {"time"}, {"bytes"}});
   const std::vector<const CommRow*> sorted = by_time(report.comms);
   const std::size_t shown = sorted.size() <= limits.comms ? sorted.size() : limits.comms - 1;

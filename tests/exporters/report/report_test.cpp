@@ -1,0 +1,237 @@
+#include "core/lifecycle/collective.h"
+#include "exporters/report/nothing_recorded.h"
+#include "exporters/report/run_report.h"
+#include "exporters/report/summary.h"
+#include "exporters/report/table.h"
+#include "tests/exporters/report/sample_runs.h"
+#include "tests/support/thread_collective.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace megascope::report {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+RunReport one_rank(std::int32_t rank, std::int32_t world_size, int steps) {
+  const MemorySource run = sample_run(world_size, steps);
+  Profile profile;
+  RankFacts facts;
+  facts.version = "0.1.0";
+  fold(run, rank, profile, facts.pending);
+  return summarize(run.process(rank), profile, facts);
+}
+
+RunReport merged_up(std::int32_t first, std::int32_t count, std::int32_t world_size) {
+  RunReport report = one_rank(first, world_size, 3);
+  for (std::int32_t rank = first + 1; rank < first + count; ++rank) {
+    merge(report, one_rank(rank, world_size, 3));
+  }
+  return report;
+}
+
+std::vector<std::byte> bytes_of(const RunReport& report) {
+  std::vector<std::byte> bytes;
+  serialize(report, bytes);
+  return bytes;
+}
+
+TEST(Report, SumsTwoRanksByHand) {
+  const RunReport report = sample_report(2, 10);
+  ASSERT_EQ(report.ranks.size(), 2u);
+  EXPECT_EQ(report.ranks[1], (RankRow{.world_rank = 1,
+                                      .node = 1,
+                                      .pid = 4001,
+                                      .calls = 42,
+                                      // start-up and 10 steps of which 2 ms are not computing
+                                      .mpi_time_ns = 50'000'000 + 10 * 2'000'000,
+                                      .startup_ns = 50'000'000,
+                                      .wall_ns = 150'000'000,
+                                      .thread_count = 1,
+                                      .overhead_ns = 2'000'000,
+                                      .trace_bytes = 65536,
+                                      .end_state = EndState::kFinalized}));
+  EXPECT_EQ(report.functions[0],
+            (FunctionRow{"MPI_Allreduce",
+                         RegionRole::kCollAllToAll,
+                         {20, 10 * (5'497'000 + 1'497'000), 5'497'000, 160, 160}}));
+  EXPECT_THAT(report.comms,
+              ElementsAre(CommRow{CommRowKind::kComm,
+                                  0xABCD,
+                                  "MPI_COMM_WORLD",
+                                  2,
+                                  {60, 10 * (5'998'000 + 1'998'000), 5'497'000, 20'160, 20'160}}));
+  EXPECT_THAT(report.pairs, ElementsAre(PairRow{0, 1, 10, 10'000}, PairRow{1, 0, 10, 10'000}));
+  EXPECT_EQ(report.waits[0], (WaitRow{0, "MPI_Allreduce", "MPI_COMM_WORLD", 10, 54'970'000}));
+}
+
+TEST(Report, ConvertsTicks) {
+  ProcessDefinitions definitions;
+  definitions.info.clock_points = {{1000, 0, 1}, {3000, 1000, 1}};
+  definitions.info.overhead_ticks = 500;
+  Profile profile;
+  profile.add({.enter_ns = 100, .leave_ns = 1100, .region = 1, .facts = {}});
+  RankFacts facts;
+  facts.ns_per_profile_unit = 0.5;
+  const RunReport report = summarize(definitions, profile, facts);
+  EXPECT_EQ(ns_per_tick(definitions.info), 0.5);
+  EXPECT_EQ(report.ranks[0].mpi_time_ns, 500u);
+  EXPECT_EQ(report.ranks[0].wall_ns, 500u);
+  EXPECT_EQ(report.ranks[0].overhead_ns, 250u);
+}
+
+TEST(Report, MergesInTreeOrderAsInLinearOrder) {
+  RunReport tree = merged_up(0, 3, 8);
+  RunReport right = merged_up(3, 2, 8);
+  merge(right, merged_up(5, 3, 8));
+  merge(tree, right);
+  EXPECT_EQ(tree, merged_up(0, 8, 8));
+  EXPECT_EQ(bytes_of(tree), bytes_of(merged_up(0, 8, 8)));
+}
+
+TEST(Report, MergesUpOverACollective) {
+  RunReport at_root;
+  test::run_members(5, [&at_root](Collective& collective) {
+    RunReport report = one_rank(collective.rank(), 5, 3);
+    if (collective.rank() == 0) report.folder = "stays";
+    const Status status = merge_up(collective, report);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    if (collective.rank() == 0) at_root = report;
+  });
+  RunReport expected = merged_up(0, 5, 5);
+  expected.folder = "stays";
+  EXPECT_EQ(at_root, expected);
+}
+
+TEST(Report, KeepsTheLongestRowsAndTheSumsBeyondItsBounds) {
+  RunReport report;
+  for (std::uint64_t i = 0; i < kMaxComms + 10; ++i) {
+    report.comms.push_back({CommRowKind::kComm, i + 1, "c", 2, {1, 100 + i, 100 + i, 0, 0}});
+  }
+  bound(report);
+  ASSERT_EQ(report.comms.size(), kMaxComms);
+  EXPECT_EQ(report.comms.front().global_name, 12u);  // the eleven with the least time are gone
+  EXPECT_EQ(report.comms.back(),
+            (CommRow{CommRowKind::kOthers, 0, kOthersName, 0, {11, 100 * 11 + 55, 110, 0, 0}}));
+  RunReport again;
+  ASSERT_TRUE(parse(bytes_of(report), again).is_ok());
+  EXPECT_EQ(again, report);
+}
+
+TEST(Report, RefusesBytesThatAreCutOrFollowedByMore) {
+  const std::vector<std::byte> bytes = bytes_of(one_rank(1, 2, 2));
+  RunReport report;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(parse(std::span(bytes).first(size), report).is_ok()) << size;
+  }
+  std::vector<std::byte> longer = bytes;
+  longer.push_back(std::byte{0});
+  EXPECT_EQ(parse(longer, report).message(), "report: damaged");
+  EXPECT_EQ(report, RunReport());
+}
+
+TEST(Report, FitsTheScreenWhateverTheRun) {
+  for (const std::int32_t ranks : {1, 2, 4, 8, 9, 1000}) {
+    RunReport report = sample_report(ranks, 5);
+    report.losses.fill(123456789);
+    report.covers_all_calls = false;
+    for (int i = 0; i < 40; ++i) {
+      report.notes.push_back("note " + std::to_string(i) + std::string(150, 'x'));
+      report.exports.push_back(report.exports[0]);
+      report.functions.push_back({"MPI_Function_" + std::to_string(i), {}, {1, 1, 1, 1, 1}});
+      report.pending.push_back({0, "MPI_Recv", "MPI_COMM_WORLD", 1, 5, 1'000'000});
+      report.comms.push_back({CommRowKind::kComm, 1, "c", 2, {1, 1, 1, 0, 0}});
+    }
+    report.pending_count = 40;
+    const std::vector<std::string> lines = lines_of(to_text(report));
+    EXPECT_LE(lines.size(), 60u) << ranks;
+    for (const std::string& line : lines) EXPECT_LE(display_width(line), 100u) << line;
+  }
+}
+
+TEST(Report, ShowsNamesOfProgramsHarmlessly) {
+  RunReport report = sample_report(2, 5);
+  report.programs = {
+      "/opt/\x1b[31mred\n\xff solv\xc3\xa9r \xe2\x80\xae"
+      "abc"};
+  report.comms[0].name = std::string("a\tb\0c", 5);
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("Program         /opt/?[31mred?? solv\xc3\xa9r ?abc\n"));
+  EXPECT_THAT(text, HasSubstr("  a?b?c  "));
+}
+
+TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
+  const std::string text = to_text(RunReport());
+  EXPECT_EQ(text, nothing_recorded_text({}));
+  EXPECT_LE(lines_of(text).size(), 60u);
+  EXPECT_THAT(text, HasSubstr("linked statically"));
+  EXPECT_EQ(
+      nothing_recorded_text({.subject = "./app",
+                             .found = {NothingCause::kStaticProgram},
+                             .details = {"it names no loader"}}),
+      "MegaScope: nothing was recorded of ./app, because\n"
+      "  - the program is linked statically, so nothing can be preloaded (it names no loader).\n"
+      "    Link it dynamically (without -static).\n");
+}
+
+TEST(Report, NamesMissingRanksPendingCallsAndUnusualEnds) {
+  RunReport report = one_rank(1, 6, 5);
+  merge(report, one_rank(2, 6, 5));
+  report.ranks[0].end_state = EndState::kRecovered;
+  report.pending = {{1, "MPI_Recv", "MPI_COMM_WORLD", 4, 0, 3'000'000'000}};
+  report.pending_count = 1;
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("\nMissing         4 of 6 ranks left no trace (0, 3-5)\n"));
+  EXPECT_THAT(
+      text, HasSubstr("\nEnd             1 rank finished (2); 1 rank cut short, recovered (1)\n"));
+  EXPECT_THAT(text, HasSubstr("     1  MPI_Recv  MPI_COMM_WORLD     4  3 s\n"));
+  EXPECT_THAT(text, HasSubstr("The run ended inside 1 MPI call: see below who waited for whom."));
+}
+
+std::string verdict_of(std::vector<std::uint64_t> mpi_ms) {
+  RunReport report = sample_report(static_cast<std::int32_t>(mpi_ms.size()), 100);
+  for (std::size_t i = 0; i < mpi_ms.size(); ++i) {
+    report.ranks[i].wall_ns = 1'000'000'000;
+    report.ranks[i].startup_ns = 0;
+    report.ranks[i].mpi_time_ns = mpi_ms[i] * 1'000'000;
+  }
+  const std::string text = to_text(report);
+  const std::size_t begin = text.find("\n                ", text.find("Time in MPI"));
+  std::string verdict;
+  for (const std::string& line : lines_of(text.substr(begin, text.find("\n\n", begin) - begin))) {
+    if (!line.empty()) verdict += (verdict.empty() ? "" : " ") + line.substr(16);
+  }
+  return verdict;
+}
+
+TEST(Report, AccusesARankOnlyWhenTheFiguresDo) {
+  EXPECT_EQ(verdict_of({400, 420, 410, 120}),
+            "Ranks spend 34 % of their time in MPI; rank 3 the least (12 %), so the others "
+            "probably wait for it.");
+  EXPECT_EQ(verdict_of({400, 420, 410, 395}),
+            "Ranks spend 41 % of their time in MPI, all about the same.");
+  EXPECT_EQ(verdict_of({100, 200, 300, 400}),
+            "Ranks spend 25 % of their time in MPI, from 10 % (rank 0) to 40 % (rank 3).");
+  EXPECT_EQ(verdict_of({10, 20, 30, 5}),
+            "MPI takes 1.6 % of the ranks' time: communication is not where this run spends it.");
+  EXPECT_EQ(verdict_of({300}), "The rank spends 30 % of its time in MPI.");
+}
+
+}  // namespace
+}  // namespace megascope::report
