@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mpi_layer/intercept.h"
+
 namespace megascope::mpi {
 
 using namespace encoding;
@@ -42,9 +44,10 @@ void write_staged(MpiThread& thread) noexcept {
 
 }  // namespace
 
-void write_rare(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks) noexcept {
+void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept {
   EventBuffer& buffer = *thread.buffer;
   const std::uint64_t duration = leave_ticks - call.enter_ticks;
+  if (rc != MPI_SUCCESS) note_failure(thread, call, rc);
   stage_folded(thread, call);
   if (duration >= kLongDuration) stage(thread, {.kind = FactKind::kDuration, .bytes = duration});
   const bool has_room = buffer.ensure(kMaxCallWords + kTimeBaseWords) &&
@@ -55,13 +58,8 @@ void write_rare(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks) 
     if (!buffer.is_usable()) thread.gate = 0;
     return;
   }
-  Word* to = buffer.cursor();
-  const FactKind kind = detail::fold(call, to);
-  const unsigned flags = call.depth | (thread.staged_words != 0 ? kHasFacts : 0U);
   const Word stored = std::min<std::uint64_t>(duration, kLongDuration);
-  to[0] = entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
-  to[1] = stored | detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56;
-  buffer.commit(to + call_words(kind));
+  buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(), thread.staged_words != 0));
   write_staged(thread);
 }
 

@@ -26,79 +26,95 @@ struct CallRecord {
   CommState* state = nullptr;     ///< of `comm`
 };
 
+inline constexpr std::uint32_t kMaxInlineStagedWords = 64;
+
 namespace detail {
 
-inline encoding::Word comm_field(CommId comm) noexcept {
+[[gnu::always_inline]] inline encoding::Word comm_field(CommId comm) noexcept {
   return encoding::Word{comm < encoding::kWideComm ? comm : encoding::kWideComm} << 32;
 }
 
-inline bool folds(const CallRecord& call) noexcept {
+[[gnu::always_inline]] inline bool folds(const CallRecord& call) noexcept {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
   return call.main.bytes < kLimit && call.main.bytes_received < kLimit && call.second.bytes < kLimit &&
          call.main.comm < encoding::kWideComm && call.main.comm == call.comm;
 }
 
-/// Words 2 and on. Returns the kind that goes into word 1: of what has been folded.
-inline FactKind fold(const CallRecord& call, encoding::Word* to) noexcept {
+/// Words 2 to 4 and the kind that goes into word 1, of what folds. Words that the kind does not use are undefined to the
+/// reader: they lie behind the record.
+struct Folded {
+  FactKind kind = FactKind::kNone;
+  encoding::Word words[3] = {0, 0, 0};
+};
+[[gnu::always_inline]] inline Folded fold(const CallRecord& call) noexcept {
   using encoding::pack;
   const Fact& main = call.main;
-  if (main.kind == FactKind::kNone || !folds(call)) return FactKind::kNone;
-  if (encoding::is_folded_message(main.kind)) {
-    to[2] = pack(main.peer, main.tag);
-    to[3] = pack(static_cast<std::uint32_t>(main.bytes), main.request);
-    return main.kind;
-  }
+  const auto bytes = static_cast<std::uint32_t>(main.bytes);
+  if (main.kind == FactKind::kNone) return {};
   if (main.kind == FactKind::kCollective) {
-    to[2] = pack(static_cast<std::uint32_t>(main.peer), main.sequence);
-    to[3] = pack(static_cast<std::uint32_t>(main.bytes), static_cast<std::uint32_t>(main.bytes_received));
-    return main.kind;
+    return {main.kind, {pack(static_cast<std::uint32_t>(main.peer), main.sequence),
+                        pack(bytes, static_cast<std::uint32_t>(main.bytes_received)), 0}};
   }
   if (main.kind == FactKind::kSendrecv) {
-    to[2] = pack(main.peer, call.second.peer);
-    to[3] = pack(main.tag, call.second.tag);
-    to[4] = pack(static_cast<std::uint32_t>(main.bytes), static_cast<std::uint32_t>(call.second.bytes));
-    return main.kind;
+    return {main.kind, {pack(main.peer, call.second.peer), pack(main.tag, call.second.tag),
+                        pack(bytes, static_cast<std::uint32_t>(call.second.bytes))}};
   }
-  return FactKind::kNone;
+  return {main.kind, {pack(main.peer, main.tag), pack(bytes, main.request), 0}};
+}
+
+/// Writes the call's own words and returns their end. What does not fold must be gone from `call`.
+[[gnu::always_inline]] inline encoding::Word* encode_call(encoding::Word* to, const CallRecord& call,
+                                                          encoding::Word duration, std::uint64_t base_ticks,
+                                                          bool has_facts) noexcept {
+  using namespace encoding;
+  const Folded folded = fold(call);
+  const unsigned flags = call.depth | (has_facts ? kHasFacts : 0U);
+  to[0] = entry_word(call.enter_ticks, base_ticks, static_cast<RegionId>(call.fn));
+  to[1] = duration | comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48 | Word{flags} << 56;
+  if (folded.kind == FactKind::kNone) return to + kBareWords;
+  to[2] = folded.words[0];
+  to[3] = folded.words[1];
+  if (folded.kind != FactKind::kSendrecv) return to + kMessageWords;
+  to[4] = folded.words[2];
+  return to + kSendrecvWords;
 }
 
 }  // namespace detail
 
-/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0.
-inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
-  encoding::Word words[encoding::kMaxCallWords] = {};
-  const FactKind kind = detail::fold(call, words);
-  encoding::Word* to = buffer.pending().words;
-  const bool is_wide = kind == FactKind::kSendrecv;  // does not fit the mark: the call alone is told
-  to[2] = words[2];
-  to[3] = words[3];
-  to[1] = detail::comm_field(call.comm) | encoding::Word{static_cast<std::uint8_t>(is_wide ? FactKind::kNone : kind)} << 48;
+/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. A send and receive does not
+/// fit the mark: of it the call alone is told.
+[[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
+  using encoding::Word;
+  const detail::Folded folded = detail::fold(call);
+  const FactKind kind = folded.kind == FactKind::kSendrecv ? FactKind::kNone : folded.kind;
+  Word* to = buffer.pending().words;
+  to[3] = folded.words[1];
+  to[2] = folded.words[0];
+  to[1] = detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(kind)} << 48;
   to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
 }
 
-/// What is rare about a call: long, large, far from the time base, or with many facts. Stages what does not fold.
-void write_rare(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks) noexcept;
+/// What is rare about a call: it failed, is long, large, far from the time base, has many facts, or needs a new chunk.
+/// call: a copy, so that the wrapper's own can stay in registers.
+void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;
 
 /// Writes the call and its staged facts. One branch for everything rare.
-inline void write_call(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks) noexcept {
+[[gnu::always_inline]] inline void write_call(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
+                                              int rc) noexcept {
   using namespace encoding;
   EventBuffer& buffer = *thread.buffer;
   const std::uint64_t duration = leave_ticks - call.enter_ticks;
-  const bool is_rare = duration >= kLongDuration || thread.staged_words > kMaxCallWords * 8 ||
-                       (call.main.kind != FactKind::kNone && !detail::folds(call)) ||
-                       !buffer.ensure(kMaxCallWords + thread.staged_words) ||
+  const std::uint32_t staged_words = thread.staged_words;
+  const bool has_message = call.main.kind != FactKind::kNone;
+  const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration || staged_words > kMaxInlineStagedWords ||
+                       (has_message && !detail::folds(call)) || !buffer.has_room(kMaxCallWords + staged_words) ||
                        !time_fits(call.enter_ticks, buffer.base_ticks());
   if (is_rare) [[unlikely]] {
-    write_rare(thread, call, leave_ticks);
+    write_rare(thread, call, leave_ticks, rc);
     return;
   }
-  Word* to = buffer.cursor();
-  const FactKind kind = detail::fold(call, to);
-  const unsigned flags = call.depth | (thread.staged_words != 0 ? kHasFacts : 0U);
-  to[0] = entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
-  to[1] = duration | detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56;
-  to += call_words(kind);
-  for (std::uint32_t i = 0; i < thread.staged_words; ++i) *to++ = thread.staged[i];
+  Word* to = detail::encode_call(buffer.cursor(), call, duration, buffer.base_ticks(), staged_words != 0);
+  for (std::uint32_t i = 0; i < staged_words; ++i) *to++ = thread.staged[i];
   thread.staged_words = 0;
   buffer.commit(to);
 }

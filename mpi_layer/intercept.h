@@ -65,8 +65,7 @@ struct Wrapper<F, int (*)(Args...)> {
     thread->active_frame = outer_frame;
     thread->depth = outer_depth;
     Meaning<F>::complete(*thread, call, rc, args...);
-    if (rc != MPI_SUCCESS) [[unlikely]] note_failure(*thread, call, rc);
-    write_call(*thread, call, leave_ticks);
+    write_call(*thread, call, leave_ticks, rc);
     return rc;
   }
 };

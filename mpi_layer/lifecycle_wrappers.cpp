@@ -28,7 +28,7 @@ void record_start(Fn fn, std::uint64_t enter_ticks) noexcept {
   CallRecord call;
   call.fn = fn;
   call.enter_ticks = enter_ticks;
-  write_call(*thread, call, clock::ticks(thread->use_tsc));
+  write_call(*thread, call, clock::ticks(thread->use_tsc), MPI_SUCCESS);
 }
 
 void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
@@ -76,7 +76,7 @@ void record_end() noexcept {
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
-  write_call(*thread, call, call.enter_ticks);
+  write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
 void before_finalize() noexcept {

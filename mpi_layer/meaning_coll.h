@@ -246,7 +246,7 @@ struct Blocking : Shape {
 inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
   if (rc == MPI_SUCCESS) {
-    start_request(thread, request, call.main);
+    call.main.request = start_request(thread, request, call.main);
     if (call.main.kind != FactKind::kNone) stage(thread, call.main);
   }
   call.main = {};

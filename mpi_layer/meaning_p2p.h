@@ -46,12 +46,6 @@ struct Send : NoMeaning {
   }
 };
 
-/// Starts an operation: the request is known when the call returns.
-template <class... Ignored>
-inline void started(MpiThread& thread, CallRecord& call, int rc, MPI_Request request) noexcept {
-  if (rc == MPI_SUCCESS) start_request(thread, request, call.main);
-}
-
 struct Isend {
   static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
@@ -59,7 +53,7 @@ struct Isend {
   }
   static void complete(MpiThread& thread, CallRecord& call, int rc, const void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
-    if (rc == MPI_SUCCESS) start_request(thread, *request, call.main);
+    if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 
@@ -110,7 +104,7 @@ template <> struct Meaning<Fn::Irecv> {
   }
   static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
-    if (rc == MPI_SUCCESS) start_request(thread, *request, call.main);
+    if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 
@@ -262,7 +256,7 @@ template <> struct Meaning<Fn::Imrecv> {
   }
   static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
                        MPI_Request* request) noexcept {
-    if (rc == MPI_SUCCESS) start_request(thread, *request, call.main);
+    if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 

@@ -7,6 +7,7 @@ namespace megascope::mpi {
 namespace {
 
 constexpr std::size_t kInitialSlots = 1024;
+constexpr std::size_t kEntriesPerBlock = 64;
 
 bool is_truncation(int error) noexcept {
   if (error == MPI_SUCCESS) return false;
@@ -17,13 +18,9 @@ bool is_truncation(int error) noexcept {
 
 }  // namespace
 
-RequestTable& requests() noexcept {
-  static auto* const table = new RequestTable;
-  return *table;
-}
+constinit RequestTable g_requests;
 
-void RequestTable::lock() noexcept {
-  if (!is_multithreaded()) return;
+void RequestTable::lock_slowly() noexcept {
   while (lock_.test_and_set(std::memory_order_acquire)) {
     while (lock_.test(std::memory_order_relaxed)) {
 #if defined(__x86_64__)
@@ -33,18 +30,13 @@ void RequestTable::lock() noexcept {
   }
 }
 
-void RequestTable::unlock() noexcept {
-  if (is_multithreaded()) lock_.clear(std::memory_order_release);
-}
-
-std::size_t RequestTable::home_of(std::uint64_t key) const noexcept {
-  return static_cast<std::size_t>((key >> 4) * 0x9E3779B97F4A7C15U >> 20) & (slots_.size() - 1);
-}
-
 RequestEntry* RequestTable::take_entry() {
   if (free_ == nullptr) {
-    entries_.emplace_back();
-    return &entries_.back();
+    auto* block = new RequestEntry[kEntriesPerBlock];
+    for (std::size_t i = 0; i < kEntriesPerBlock; ++i) {
+      block[i].next = free_;
+      free_ = &block[i];
+    }
   }
   RequestEntry* entry = free_;
   free_ = entry->next;
@@ -53,19 +45,23 @@ RequestEntry* RequestTable::take_entry() {
 }
 
 void RequestTable::grow() {
-  const std::vector<RequestEntry*> old = std::move(slots_);
-  slots_.assign(old.empty() ? kInitialSlots : old.size() * 2, nullptr);
-  for (RequestEntry* entry : old) {
-    if (entry == nullptr) continue;
-    std::size_t at = home_of(entry->key);
-    while (slots_[at] != nullptr) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = entry;
+  RequestEntry** const old = slots_;
+  const std::size_t old_size = old != nullptr ? mask_ + 1 : 0;
+  const std::size_t size = old != nullptr ? old_size * 2 : kInitialSlots;
+  slots_ = new RequestEntry* [size] {};
+  mask_ = size - 1;
+  for (std::size_t i = 0; i < old_size; ++i) {
+    if (old[i] == nullptr) continue;
+    std::size_t at = home_of(old[i]->key);
+    while (slots_[at] != nullptr) at = (at + 1) & mask_;
+    slots_[at] = old[i];
   }
+  delete[] old;
 }
 
 RequestEntry* RequestTable::insert(std::uint64_t key) noexcept {
   lock();
-  if ((count_ + 1) * 2 > slots_.size()) grow();
+  if (slots_ == nullptr || (count_ + 1) * 2 > mask_) grow();
   RequestEntry* entry = nullptr;
   if (key == key_of(g_handles.request_shared)) {
     entry = take_entry();
@@ -73,7 +69,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key) noexcept {
     shared_last_ = entry;
   } else {
     std::size_t at = home_of(key);
-    while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
     if (slots_[at] == nullptr) {
       slots_[at] = take_entry();
       ++count_;
@@ -92,9 +88,9 @@ RequestEntry* RequestTable::find(std::uint64_t key) noexcept {
   RequestEntry* entry = nullptr;
   if (key == key_of(g_handles.request_shared)) {
     entry = shared_first_;
-  } else if (!slots_.empty()) {
+  } else if (slots_ != nullptr) {
     std::size_t at = home_of(key);
-    while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
     entry = slots_[at];
   }
   unlock();
@@ -107,7 +103,7 @@ void RequestTable::erase(RequestEntry* entry) noexcept {
     shared_first_ = entry->next;
     if (shared_first_ == nullptr) shared_last_ = nullptr;
   } else {
-    const std::size_t mask = slots_.size() - 1;
+    const std::size_t mask = mask_;
     std::size_t hole = home_of(entry->key);
     while (slots_[hole] != entry) hole = (hole + 1) & mask;
     // Close the hole: move back whatever lies behind it and could have lain in it.
@@ -125,19 +121,12 @@ void RequestTable::erase(RequestEntry* entry) noexcept {
   unlock();
 }
 
-RequestId RequestTable::new_id() noexcept {
-  lock();
-  if (++last_id_ == kNoRequest) ++last_id_;
-  const RequestId id = last_id_;
-  unlock();
-  return id;
-}
-
-void start_request(MpiThread& thread, MPI_Request request, Fact& start) noexcept {
+RequestId start_request(MpiThread& thread, MPI_Request request, Fact start) noexcept {
   if (start.request == kNoRequest) start.request = requests().new_id();
   RequestEntry* entry = requests().insert(key_of(request));
   entry->start = start;
   entry->location = thread.buffer->location();
+  return start.request;
 }
 
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept {

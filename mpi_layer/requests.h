@@ -3,9 +3,8 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <vector>
 
 #include "core/record/call.h"
 #include "mpi_layer/thread.h"
@@ -34,29 +33,46 @@ class RequestTable {
   RequestEntry* find(std::uint64_t key) noexcept;
   void erase(RequestEntry* entry) noexcept;
 
-  RequestId new_id() noexcept;
+  RequestId new_id() noexcept {
+    lock();
+    if (++last_id_ == kNoRequest) ++last_id_;
+    const RequestId id = last_id_;
+    unlock();
+    return id;
+  }
 
  private:
   RequestEntry* take_entry();
   void grow();
-  std::size_t home_of(std::uint64_t key) const noexcept;
-  void lock() noexcept;
-  void unlock() noexcept;
+  void lock_slowly() noexcept;
 
-  std::vector<RequestEntry*> slots_;  ///< open addressing, linear probing; size is a power of two
+  std::size_t home_of(std::uint64_t key) const noexcept {
+    return static_cast<std::size_t>((key >> 4) * 0x9E3779B97F4A7C15U >> 20) & mask_;
+  }
+  void lock() noexcept {
+    if (is_multithreaded()) [[unlikely]] lock_slowly();
+  }
+  void unlock() noexcept {
+    if (is_multithreaded()) [[unlikely]] lock_.clear(std::memory_order_release);
+  }
+
+  // Never freed: other threads may be in a call when the process ends.
+  RequestEntry** slots_ = nullptr;  ///< open addressing, linear probing
+  std::size_t mask_ = 0;            ///< number of slots - 1; a power of two - 1
   std::size_t count_ = 0;
-  std::deque<RequestEntry> entries_;
   RequestEntry* free_ = nullptr;
   RequestEntry* shared_first_ = nullptr;
   RequestEntry* shared_last_ = nullptr;
   std::uint32_t last_id_ = 0;
-  std::atomic_flag lock_;
+  std::atomic_flag lock_{};
 };
 
-RequestTable& requests() noexcept;
+extern constinit RequestTable g_requests;
+inline RequestTable& requests() noexcept { return g_requests; }
 
-/// Follows a request that a call has just made. start.request is set here.
-void start_request(MpiThread& thread, MPI_Request request, Fact& start) noexcept;
+/// Follows a request that a call has just made; returns the id under which its completion will be told (start.request,
+/// if that is set already).
+RequestId start_request(MpiThread& thread, MPI_Request request, Fact start) noexcept;
 /// The same for a persistent request, which is inactive.
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
 /// MPI_Start on it.

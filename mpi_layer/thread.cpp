@@ -19,7 +19,6 @@ MpiThread g_closed_thread{};
 
 std::atomic<Recorder*> g_recorder{nullptr};
 pid_t g_pid = 0;
-bool g_is_multithreaded = false;
 std::mutex g_threads_mutex;
 std::vector<MpiThread*> g_threads;
 
@@ -76,6 +75,7 @@ int collect_code(dl_phdr_info* info, std::size_t, void* ranges) {
 
 }  // namespace
 
+bool g_is_multithreaded = false;
 constinit thread_local MpiThread* t_thread = &g_closed_thread;
 
 void open_recording(Recorder& recorder, bool is_multithreaded) {
@@ -91,7 +91,6 @@ void close_recording() noexcept {
 }
 
 Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
-bool is_multithreaded() noexcept { return g_is_multithreaded; }
 
 MpiThread* enter_slowly(Group group) noexcept {
   Recorder* active = recorder();

@@ -60,7 +60,8 @@ void close_recording() noexcept;
 /// nullptr when not recording.
 Recorder* recorder() noexcept;
 /// Threads may be in MPI at the same time (MPI_THREAD_MULTIPLE): our tables need locks.
-bool is_multithreaded() noexcept;
+extern bool g_is_multithreaded;
+inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
 
 /// The slow way into a wrapper: makes the thread's state where it has none. nullptr: this call is not recorded.
 MpiThread* enter_slowly(Group group) noexcept;

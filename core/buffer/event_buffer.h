@@ -28,7 +28,9 @@ class EventBuffer {
 
   /// Room for `words` words at cursor(), or false: nothing can be recorded, the loss is counted.
   /// words ≤ kMaxReserveWords.
-  bool ensure(std::size_t words) noexcept { return cursor_ + words <= limit_ ? true : make_room(words); }
+  bool ensure(std::size_t words) noexcept { return has_room(words) || make_room(words); }
+  /// Is there room without doing anything about it?
+  bool has_room(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
   Word* cursor() const noexcept { return cursor_; }
   /// Makes what was written up to `end` part of the trace.
   void commit(Word* end) noexcept {
