@@ -1,0 +1,148 @@
+#include "exporters/common/call_arguments.h"
+
+namespace megascope::timeline {
+namespace {
+
+constexpr std::array<std::string_view, kArgumentNameCount> kNames{
+    "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
+    "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
+    "cancelled"};
+
+}  // namespace
+
+std::string_view argument_name(ArgumentName name) { return kNames[static_cast<std::size_t>(name)]; }
+
+/// Messages of one call that go one way.
+struct Messages {
+  const Fact* first = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+
+  void add(const Fact& fact) {
+    if (count++ == 0) first = &fact;
+    bytes += fact.bytes;
+  }
+};
+
+/// What the facts of a call come to.
+struct CallSummary {
+  Messages sent, received, posted;
+  const Fact* collective = nullptr;
+  const Fact* error = nullptr;
+
+  explicit CallSummary(const Call& call) {
+    for (const Fact& fact : call.facts) add(fact);
+  }
+
+  void add(const Fact& fact) {
+    switch (fact.kind) {
+      case FactKind::kSend:
+      case FactKind::kSendRequest: return sent.add(fact);
+      case FactKind::kRecv:
+      case FactKind::kRecvComplete:
+      case FactKind::kMatched: return received.add(fact);
+      case FactKind::kRecvRequest: return posted.add(fact);
+      case FactKind::kCollective:
+      case FactKind::kCollectiveRequest: collective = &fact; return;
+      case FactKind::kError: error = &fact; return;
+      default: return;
+    }
+  }
+
+  /// The communicator argument, else the one of the only message.
+  CommId comm(const Call& call) const {
+    if (call.comm != kNoComm) return call.comm;
+    if (collective != nullptr) return collective->comm;
+    const Fact* only = nullptr;
+    for (const Messages* messages : {&sent, &received, &posted}) {
+      if (messages->count == 0) continue;
+      if (only != nullptr || messages->count > 1) return kNoComm;
+      only = messages->first;
+    }
+    return only == nullptr ? kNoComm : only->comm;
+  }
+
+  void tell_messages(CallArguments& to, const WorldRanks& world_ranks) const {
+    if (sent.count == 1) {
+      to.add_peer(ArgumentName::kPeer, *sent.first, world_ranks);
+      to.add_tag(ArgumentName::kTag, sent.first->tag);
+    } else if (sent.count > 1) {
+      to.add_number(ArgumentName::kMessages, sent.count);
+    }
+    if (sent.count > 0) to.add_number(ArgumentName::kBytes, sent.bytes);
+    if (received.count > 0) tell_received(to, world_ranks);
+    if (posted.count == 0) return;
+    if (posted.count > 1) to.add_number(ArgumentName::kReceives, posted.count);
+    if (posted.count == 1 && sent.count + received.count == 0) {
+      to.add_peer(ArgumentName::kPeer, *posted.first, world_ranks);
+      to.add_tag(ArgumentName::kTag, posted.first->tag);
+    }
+    to.add_number(ArgumentName::kBufferBytes, posted.bytes);
+  }
+
+  void tell_received(CallArguments& to, const WorldRanks& world_ranks) const {
+    const bool is_alone = sent.count == 0;
+    if (received.count > 1) {
+      to.add_number(ArgumentName::kMessagesReceived, received.count);
+    } else {
+      to.add_peer(is_alone ? ArgumentName::kPeer : ArgumentName::kSource, *received.first, world_ranks);
+      to.add_tag(is_alone ? ArgumentName::kTag : ArgumentName::kSourceTag, received.first->tag);
+    }
+    const bool is_plain = is_alone && received.count == 1;
+    to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
+  }
+
+  void tell_collective(CallArguments& to, const WorldRanks& world_ranks, std::int32_t my_world_rank) const {
+    const std::int32_t root =
+        collective->peer == kSelfRoot ? my_world_rank : world_ranks.of(collective->comm, collective->peer);
+    if (root >= 0) to.add_number(ArgumentName::kRoot, static_cast<std::uint64_t>(root));
+    to.add_number(ArgumentName::kBytes, collective->bytes);
+    to.add_number(ArgumentName::kBytesReceived, collective->bytes_received);
+  }
+};
+
+CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank) {
+  CallArguments result;
+  const CallSummary summary(call);
+  if (const CommId comm = summary.comm(call); comm != kNoComm) {
+    result.add(ArgumentName::kComm, Argument::Kind::kComm, comm);
+  }
+  if (summary.collective != nullptr) {
+    summary.tell_collective(result, world_ranks, my_world_rank);
+  } else {
+    summary.tell_messages(result, world_ranks);
+  }
+  if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
+  if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
+  return result;
+}
+
+CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& world_ranks) {
+  CallArguments result;
+  switch (fact.kind) {
+    case FactKind::kSendRequest:
+    case FactKind::kRecvComplete:
+      result.add_peer(ArgumentName::kPeer, fact, world_ranks);
+      result.add_tag(ArgumentName::kTag, fact.tag);
+      result.add_number(ArgumentName::kBytes, fact.bytes);
+      break;
+    case FactKind::kRecvRequest: result.add_number(ArgumentName::kBufferBytes, fact.bytes); break;
+    case FactKind::kCollectiveRequest: result.add_number(ArgumentName::kBytes, fact.bytes); break;
+    case FactKind::kCancelled: result.add(ArgumentName::kCancelled, Argument::Kind::kTrue); break;
+    default: break;
+  }
+  return result;
+}
+
+void CallArguments::add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks) {
+  if (fact.peer == kAnySource) return add(name, Argument::Kind::kAny);
+  const std::int32_t peer = world_ranks.of(fact.comm, fact.peer);
+  if (peer >= 0) add_number(name, static_cast<std::uint64_t>(peer));
+}
+
+void CallArguments::add_tag(ArgumentName name, std::int32_t tag) {
+  if (tag == kAnyTag) return add(name, Argument::Kind::kAny);
+  add(name, Argument::Kind::kNumber, tag);
+}
+
+}  // namespace megascope::timeline

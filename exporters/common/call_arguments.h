@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/record/call.h"
+#include "core/record/world_ranks.h"
+
+namespace megascope::timeline {
+
+/// What a timeline says about a call beside its name and time.
+enum class ArgumentName : std::uint8_t {
+  kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
+  kReceives, kRoot, kError, kUnfinished, kCancelled, kCount
+};
+inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
+
+/// "bytes_received" …: the name of an argument in files; stable.
+std::string_view argument_name(ArgumentName name);
+
+/// The word that stands for MPI_ANY_SOURCE and MPI_ANY_TAG.
+inline constexpr std::string_view kAnyText = "any";
+
+struct Argument {
+  enum class Kind : std::uint8_t {
+    kNumber,
+    kComm,  ///< number: a CommId
+    kAny,   ///< a wildcard; no number
+    kTrue,
+  };
+  ArgumentName name = ArgumentName::kComm;
+  Kind kind = Kind::kNumber;
+  std::int64_t number = 0;
+
+  bool operator==(const Argument&) const = default;
+};
+
+/// The arguments of one call; room for all there can be.
+class CallArguments {
+ public:
+  /// Ranks become world ranks. One message: peer, tag and bytes of it (a receive beside a send: source, source_tag,
+  /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it.
+  static CallArguments of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank);
+  /// What is known of a send or posted receive when it is started, or of a message when it has arrived.
+  static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
+
+  const Argument* begin() const { return arguments_.data(); }
+  const Argument* end() const { return arguments_.data() + count_; }
+
+  void add(ArgumentName name, Argument::Kind kind, std::int64_t number = 0) {
+    arguments_[count_++] = {name, kind, number};
+  }
+
+ private:
+  void add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks);
+  void add_tag(ArgumentName name, std::int32_t tag);
+  void add_number(ArgumentName name, std::uint64_t number) {
+    add(name, Argument::Kind::kNumber, static_cast<std::int64_t>(number));
+  }
+
+  std::array<Argument, kArgumentNameCount> arguments_;  // the first count_ are set
+  std::size_t count_ = 0;
+
+  friend struct CallSummary;
+};
+
+}  // namespace megascope::timeline

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "core/record/definitions.h"
+
+/// Names as a timeline shows them. They may hold any bytes that the application put in: see utf8.h.
+namespace megascope::timeline {
+
+inline std::string comm_name(const CommDefinition& comm) {
+  return comm.name.empty() ? "comm " + std::to_string(comm.id) : comm.name;
+}
+
+/// "Rank 3 (node17)"
+inline std::string process_name(const ProcessInfo& process) {
+  const std::string name = "Rank " + std::to_string(process.world_rank);
+  return process.host.empty() ? name : name + " (" + process.host + ")";
+}
+
+inline std::string thread_name(const LocationDefinition& location) {
+  return location.name.empty() ? "thread " + std::to_string(location.id) : location.name;
+}
+
+/// What groups slices of a region: the table's group, else whose region it is.
+inline std::string category(const RegionDefinition& region) {
+  if (!region.group.empty()) return region.group;
+  switch (region.paradigm) {
+    case Paradigm::kUser: return "user";
+    case Paradigm::kMeasurement: return "measurement";
+    case Paradigm::kMpi: break;
+  }
+  return "mpi";
+}
+
+}  // namespace megascope::timeline

@@ -1,0 +1,91 @@
+#include "exporters/common/timeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace megascope::timeline {
+
+void Timeline::Cursor::fetch() {
+  if (is_entered) {
+    const auto messages = std::ranges::count_if(
+        call.facts, [](const Fact& fact) { return MessageOrder::is_message(fact.kind); });
+    flow_ids = flow_ids.subspan(std::min(flow_ids.size(), static_cast<std::size_t>(messages)));
+  }
+  is_entered = false;
+  has_call = stream->next(call);
+}
+
+bool Timeline::Cursor::leaves_next() const {
+  if (open.empty()) return false;
+  return !has_call || call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;
+}
+
+std::uint64_t Timeline::Cursor::next_time_ns() const {
+  return std::max(now_ns, leaves_next() ? open.back().leave_ns : call.enter_ns);
+}
+
+Timeline::Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order) {
+  for (const LocationDefinition& location : source.process(world_rank).locations) {
+    Cursor cursor;
+    cursor.location = location.id;
+    cursor.stream = source.calls(world_rank, location.id);
+    cursor.flow_ids = order.flow_ids(location.id);
+    cursor.fetch();
+    if (!cursor.is_at_end()) cursors_.push_back(std::move(cursor));
+  }
+  std::ranges::make_heap(cursors_, is_later);
+}
+
+bool Timeline::is_later(const Cursor& a, const Cursor& b) {
+  return std::pair(a.next_time_ns(), a.location) > std::pair(b.next_time_ns(), b.location);
+}
+
+bool Timeline::next(Event& event) {
+  if (has_current_) settle();
+  has_current_ = !cursors_.empty();
+  if (!has_current_) return false;
+  std::ranges::pop_heap(cursors_, is_later);
+  Cursor& cursor = cursors_.back();
+  event.location = cursor.location;
+  if (cursor.leaves_next()) {
+    leave(cursor, event);
+  } else {
+    enter(cursor, event);
+  }
+  return true;
+}
+
+void Timeline::settle() {
+  Cursor& cursor = cursors_.back();
+  if (cursor.is_entered) cursor.fetch();
+  if (cursor.is_at_end()) {
+    cursors_.pop_back();
+  } else {
+    std::ranges::push_heap(cursors_, is_later);
+  }
+}
+
+void Timeline::enter(Cursor& cursor, Event& event) {
+  const Call& call = cursor.call;
+  event.kind = Event::Kind::kEnter;
+  event.frame = cursor.open.size();
+  event.time_ns = cursor.now_ns = cursor.next_time_ns();
+  event.leave_ns = std::max(call.leave_ns, event.time_ns);
+  if (!cursor.open.empty()) event.leave_ns = std::min(event.leave_ns, cursor.open.back().leave_ns);
+  event.call = &call;
+  event.flow_ids = cursor.flow_ids;
+  cursor.open.push_back({event.leave_ns, call.depth});
+  cursor.is_entered = true;
+}
+
+void Timeline::leave(Cursor& cursor, Event& event) {
+  event.kind = Event::Kind::kLeave;
+  event.time_ns = cursor.now_ns = cursor.next_time_ns();
+  cursor.open.pop_back();
+  event.frame = cursor.open.size();
+  event.leave_ns = event.time_ns;
+  event.call = nullptr;
+  event.flow_ids = {};
+}
+
+}  // namespace megascope::timeline

@@ -1,0 +1,51 @@
+#include "exporters/perfetto/export.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <string>
+
+#include "exporters/common/joint_file.h"
+#include "exporters/perfetto/process_trace.h"
+#include "exporters/perfetto/schema.h"
+
+namespace megascope::perfetto {
+namespace {
+
+constexpr const char* kFileName = "trace.perfetto-trace";
+
+/// Processes are shown in the order of their rank. Said once a file, on the track that all others descend from.
+void write_root_track(timeline::JointFile& file) {
+  std::string trace;
+  protozero::pbf_writer writer(trace);
+  {
+    protozero::pbf_writer packet(writer, schema::Trace::kPacket);
+    packet.add_uint32(schema::TracePacket::kTrustedPacketSequenceId, 1);
+    protozero::pbf_writer track(packet, schema::TracePacket::kTrackDescriptor);
+    track.add_uint64(schema::TrackDescriptor::kUuid, 0);
+    track.add_enum(schema::TrackDescriptor::kProcessOrdering, schema::TrackDescriptor::kExplicit);
+  }
+  file.write(trace);
+}
+
+}  // namespace
+
+Status run_export(const ExportJob& job, ExportResult& result) {
+  Collective& members = *job.collective;
+  timeline::JointFile file(members, job.folder, kFileName);
+  Status status = file.open();
+  if (!status.is_ok()) return status;
+  if (members.rank() == 0) write_root_track(file);
+  std::uint64_t slice_count = 0;
+  for (const std::int32_t rank : job.source->world_ranks()) {
+    ProcessTrace trace(*job.source, rank, file);
+    trace.write(job.progress);
+    slice_count += trace.slice_count();
+  }
+  result.path = kFileName;
+  status = file.finish(Status::ok(), result.bytes);
+  if (status.is_ok()) status = timeline::add_up(members, slice_count);
+  result.records = slice_count;
+  return status;
+}
+
+}  // namespace megascope::perfetto

@@ -1,0 +1,52 @@
+#include "exporters/perfetto/names.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <map>
+#include <string_view>
+
+#include "exporters/common/names.h"
+#include "exporters/common/utf8.h"
+#include "exporters/perfetto/schema.h"
+
+namespace megascope::perfetto {
+namespace {
+
+using schema::InternedData;
+
+void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint64_t iid, std::string_view text) {
+  protozero::pbf_writer entry(interned, field);
+  entry.add_uint64(schema::InternedString::kIid, iid);
+  entry.add_string(schema::InternedString::kName, timeline::valid_utf8(text));
+}
+
+}  // namespace
+
+Names::Names(const ProcessDefinitions& process) {
+  protozero::pbf_writer writer(interned_);
+  std::map<std::string, std::uint32_t> categories;
+  const auto category_iid = [&](const std::string& category) {
+    const auto [entry, is_new] = categories.emplace(category, static_cast<std::uint32_t>(categories.size() + 1));
+    if (is_new) add_string(writer, InternedData::kEventCategories, entry->second, category);
+    return entry->second;
+  };
+  add_string(writer, InternedData::kEventNames, kUnknownRegion.name, "unknown region");
+  category_iid("unknown");
+  std::uint32_t last_name = kUnknownRegion.name;
+  for (const RegionDefinition& region : process.regions) {
+    if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, kUnknownRegion);
+    add_string(writer, InternedData::kEventNames, ++last_name, region.name);
+    regions_[region.id] = {last_name, category_iid(timeline::category(region))};
+  }
+  for (std::size_t i = 0; i < timeline::kArgumentNameCount; ++i) {
+    const auto name = static_cast<timeline::ArgumentName>(i);
+    add_string(writer, InternedData::kDebugAnnotationNames, argument(name), timeline::argument_name(name));
+  }
+  add_string(writer, InternedData::kDebugAnnotationStringValues, kAny, timeline::kAnyText);
+  for (const CommDefinition& definition : process.comms) {
+    add_string(writer, InternedData::kDebugAnnotationStringValues, comm(definition.id),
+               timeline::comm_name(definition));
+  }
+}
+
+}  // namespace megascope::perfetto

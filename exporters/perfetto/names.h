@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/record/definitions.h"
+#include "exporters/common/call_arguments.h"
+
+namespace megascope::perfetto {
+
+/// The strings of one process that packets refer to by number, and those numbers (iids: per kind, from 1 on).
+class Names {
+ public:
+  struct Region {
+    std::uint32_t name;
+    std::uint32_t category;
+  };
+
+  explicit Names(const ProcessDefinitions& process);
+
+  /// Content of the InternedData message that defines all of them.
+  const std::string& interned() const { return interned_; }
+  /// Of a region that the trace does not define: "unknown region".
+  Region region(RegionId id) const { return id < regions_.size() ? regions_[id] : kUnknownRegion; }
+  static std::uint64_t argument(timeline::ArgumentName name) { return static_cast<std::uint64_t>(name) + 1; }
+  static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
+  static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
+
+ private:
+  static constexpr Region kUnknownRegion{1, 1};
+
+  std::string interned_;
+  std::vector<Region> regions_;  ///< by RegionId
+};
+
+}  // namespace megascope::perfetto

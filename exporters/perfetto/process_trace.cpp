@@ -1,0 +1,250 @@
+#include "exporters/perfetto/process_trace.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "core/record/message_order.h"
+#include "exporters/common/names.h"
+#include "exporters/common/utf8.h"
+#include "exporters/perfetto/schema.h"
+
+namespace megascope::perfetto {
+namespace {
+
+using schema::TrackDescriptor;
+using schema::TrackEvent;
+using timeline::Argument;
+using timeline::CallArguments;
+
+constexpr std::uint64_t kProgressCalls = 1U << 16;
+// Readers take pid 0 for the system's idle process, and ranks of several nodes may share a real one.
+constexpr std::int64_t kFirstPid = 1'000'000;
+// Tracks of a process: itself, its threads, its lanes. Small numbers, because they are written often.
+constexpr std::uint64_t kTracksPerRank = 1U << 20;
+constexpr std::uint32_t kProcessTrack = 0;
+constexpr std::uint32_t kFirstLaneTrack = 1;
+constexpr std::uint32_t kFirstThreadTrack = kFirstLaneTrack + OperationLanes::kMaxLanes;
+constexpr std::int32_t kLanesRank = 1 << 20;  // below the threads
+constexpr std::size_t kArgumentBytes = 24;    // at most, one debug annotation
+
+std::int32_t pid_of(std::int32_t world_rank) { return static_cast<std::int32_t>(kFirstPid + world_rank); }
+
+}  // namespace
+
+ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file)
+    : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
+      names_(process_), packets_(file, static_cast<std::uint32_t>(world_rank) + 1), open_(process_.locations.size()) {
+  for (const CommDefinition& comm : process_.comms) {
+    const bool has_others = rank_count(comm.members) + rank_count(comm.remote_members) > 1;
+    comm_seeds_.push_back(has_others ? comm.global_name : 0);
+  }
+  const auto main = std::ranges::find_if(process_.locations, &LocationDefinition::is_main);
+  if (main != process_.locations.end()) main_location_ = main->id;
+}
+
+void ProcessTrace::write(const std::function<void(std::uint64_t)>& progress) {
+  write_preamble();
+  const MessageOrder order = MessageOrder::of(source_, world_rank_);
+  timeline::Timeline timeline(source_, world_rank_, order);
+  timeline::Event event;
+  std::uint64_t call_count = 0;
+  while (timeline.next(event)) {
+    if (event.kind == timeline::Event::Kind::kLeave) {
+      leave(event);
+      continue;
+    }
+    enter(event);
+    if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
+  }
+  packets_.flush();
+  if (progress) progress(call_count % kProgressCalls);
+}
+
+std::uint64_t ProcessTrace::track_uuid(std::uint32_t index) const {
+  return (static_cast<std::uint64_t>(world_rank_) + 1) * kTracksPerRank + index;
+}
+std::uint64_t ProcessTrace::thread_uuid(LocationId location) const { return track_uuid(kFirstThreadTrack + location); }
+std::uint64_t ProcessTrace::lane_uuid(std::uint32_t lane) const { return track_uuid(kFirstLaneTrack + lane); }
+
+void ProcessTrace::write_preamble() {
+  packets_.put_first(source_.start_realtime_ns(), thread_uuid(main_location_), names_.interned());
+  write_process_track();
+  for (const LocationDefinition& location : process_.locations) write_thread_track(location);
+}
+
+void ProcessTrace::write_process_track() {
+  const std::string name = timeline::valid_utf8(timeline::process_name(process_.info));
+  std::string track;
+  protozero::pbf_writer writer(track);
+  writer.add_uint64(TrackDescriptor::kUuid, track_uuid(kProcessTrack));
+  writer.add_string(TrackDescriptor::kName, name);
+  {
+    protozero::pbf_writer process(writer, TrackDescriptor::kProcess);
+    process.add_int32(schema::ProcessDescriptor::kPid, pid_of(world_rank_));
+    process.add_string(schema::ProcessDescriptor::kCmdline, timeline::valid_utf8(process_.info.program));
+    process.add_int32(schema::ProcessDescriptor::kLegacySortIndex, world_rank_);
+    process.add_string(schema::ProcessDescriptor::kProcessName, name);
+  }
+  writer.add_enum(TrackDescriptor::kChildOrdering, TrackDescriptor::kChildrenExplicit);
+  writer.add_int32(TrackDescriptor::kSiblingOrderRank, world_rank_);
+  writer.add_enum(TrackDescriptor::kThreadOrdering, TrackDescriptor::kExplicit);
+  packets_.put(schema::TracePacket::kTrackDescriptor, track);
+}
+
+void ProcessTrace::write_thread_track(const LocationDefinition& location) {
+  const auto place = static_cast<std::int32_t>(location.id);
+  std::string track;
+  protozero::pbf_writer writer(track);
+  writer.add_uint64(TrackDescriptor::kUuid, thread_uuid(location.id));
+  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(kProcessTrack));
+  {
+    protozero::pbf_writer thread(writer, TrackDescriptor::kThread);
+    thread.add_int32(schema::ThreadDescriptor::kPid, pid_of(world_rank_));
+    thread.add_int64(schema::ThreadDescriptor::kTid, place + 1);  // 0 is no thread to readers
+    thread.add_int32(schema::ThreadDescriptor::kLegacySortIndex, place);
+    thread.add_string(schema::ThreadDescriptor::kThreadName, timeline::valid_utf8(timeline::thread_name(location)));
+  }
+  writer.add_int32(TrackDescriptor::kSiblingOrderRank, place);
+  packets_.put(schema::TracePacket::kTrackDescriptor, track);
+}
+
+// Tracks of one name below one parent are shown as one, its slices below each other.
+void ProcessTrace::write_lane_track(std::uint32_t lane) {
+  std::string track;
+  protozero::pbf_writer writer(track);
+  writer.add_uint64(TrackDescriptor::kUuid, lane_uuid(lane));
+  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(kProcessTrack));
+  writer.add_string(TrackDescriptor::kName, "requests");
+  writer.add_int32(TrackDescriptor::kSiblingOrderRank, kLanesRank);
+  packets_.put(schema::TracePacket::kTrackDescriptor, track);
+}
+
+void ProcessTrace::enter(const timeline::Event& event) {
+  const Call& call = *event.call;
+  OpenCalls& open = open_[event.location];
+  open.marks.push_back({open.flows.size(), open.completions.size()});
+  begin_slice(call.region);
+  add_track(event.location);
+  add_arguments(CallArguments::of(call, world_ranks_, world_rank_));
+  collect_flows(event, open);
+  packets_.put_event(event.time_ns, event_.bytes());
+  start_operations(event);
+}
+
+void ProcessTrace::begin_slice(RegionId region) {
+  const Names::Region names = names_.region(region);
+  event_.clear();
+  event_.reserve(5 * FieldBuffer::kMaxNumberBytes + timeline::kArgumentNameCount * kArgumentBytes);
+  event_.number(TrackEvent::kType, TrackEvent::kSliceBegin);
+  event_.number(TrackEvent::kNameIid, names.name);
+  event_.number(TrackEvent::kCategoryIids, names.category);
+  ++slice_count_;
+}
+
+void ProcessTrace::add_track(LocationId location) {
+  if (location != main_location_) event_.number(TrackEvent::kTrackUuid, thread_uuid(location));
+}
+
+void ProcessTrace::add_arguments(const CallArguments& arguments) {
+  for (const Argument& argument : arguments) {
+    annotation_.clear();
+    annotation_.number(schema::DebugAnnotation::kNameIid, Names::argument(argument.name));
+    switch (argument.kind) {
+      case Argument::Kind::kNumber:
+        annotation_.number(schema::DebugAnnotation::kIntValue, static_cast<std::uint64_t>(argument.number));
+        break;
+      case Argument::Kind::kComm:
+        annotation_.number(schema::DebugAnnotation::kStringValueIid,
+                           Names::comm(static_cast<CommId>(argument.number)));
+        break;
+      case Argument::Kind::kAny:
+        annotation_.number(schema::DebugAnnotation::kStringValueIid, Names::kAny);
+        break;
+      case Argument::Kind::kTrue: annotation_.number(schema::DebugAnnotation::kBoolValue, 1); break;
+    }
+    event_.message(TrackEvent::kDebugAnnotations, annotation_.bytes());
+  }
+}
+
+// A message arrives when the call that receives it returns: its flow ends at the end of that slice. None is declared to
+// terminate there: where clocks of ranks disagree an end may lie before its start, and such a flow would be lost.
+void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) {
+  std::size_t message = 0;
+  for (const Fact& fact : event.call->facts) {
+    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) add_collective_flow(fact);
+    if (!MessageOrder::is_message(fact.kind)) continue;
+    const std::uint64_t flow_id = message < event.flow_ids.size() ? event.flow_ids[message] : 0;
+    ++message;
+    if (flow_id == 0) continue;
+    if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
+      event_.reserve(FieldBuffer::kMaxNumberBytes);
+      event_.fixed64(TrackEvent::kFlowIds, flow_id);
+    } else {
+      open.flows.push_back(flow_id);
+    }
+  }
+}
+
+void ProcessTrace::add_collective_flow(const Fact& fact) {
+  if (fact.comm >= comm_seeds_.size() || comm_seeds_[fact.comm] == 0) return;
+  event_.reserve(FieldBuffer::kMaxNumberBytes);
+  event_.fixed64(TrackEvent::kFlowIds, collective_flow_id(comm_seeds_[fact.comm], fact.sequence));
+}
+
+void ProcessTrace::start_operations(const timeline::Event& event) {
+  for (const Fact& fact : event.call->facts) {
+    switch (fact.kind) {
+      case FactKind::kSendRequest:
+      case FactKind::kRecvRequest:
+      case FactKind::kCollectiveRequest: {
+        bool is_new = false;
+        const std::uint32_t lane = lanes_.start(fact.request, is_new);
+        if (lane == OperationLanes::kNoLane) break;
+        if (is_new) write_lane_track(lane);
+        begin_slice(event.call->region);
+        event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
+        add_arguments(CallArguments::of_message(fact, world_ranks_));
+        packets_.put_event(event.time_ns, event_.bytes());
+        break;
+      }
+      case FactKind::kSendComplete:
+      case FactKind::kRecvComplete:
+      case FactKind::kCollectiveComplete:
+      case FactKind::kCancelled:
+      case FactKind::kRequestFreed:
+        open_[event.location].completions.push_back(fact);
+        break;
+      default: break;
+    }
+  }
+}
+
+void ProcessTrace::leave(const timeline::Event& event) {
+  OpenCalls& open = open_[event.location];
+  const OpenCalls::Marks marks = open.marks.back();
+  open.marks.pop_back();
+  for (std::size_t i = marks.completion; i < open.completions.size(); ++i) {
+    const Fact& fact = open.completions[i];
+    const std::uint32_t lane = lanes_.complete(fact.request);
+    if (lane == OperationLanes::kNoLane) continue;
+    event_.clear();
+    event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
+    event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
+    if (fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kCancelled) {
+      add_arguments(CallArguments::of_message(fact, world_ranks_));
+    }
+    packets_.put_event(event.time_ns, event_.bytes());
+  }
+  open.completions.resize(marks.completion);
+  event_.clear();
+  event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
+  add_track(event.location);
+  event_.reserve((open.flows.size() - marks.flow) * FieldBuffer::kMaxNumberBytes);
+  for (std::size_t i = marks.flow; i < open.flows.size(); ++i) event_.fixed64(TrackEvent::kFlowIds, open.flows[i]);
+  open.flows.resize(marks.flow);
+  packets_.put_event(event.time_ns, event_.bytes());
+}
+
+}  // namespace megascope::perfetto

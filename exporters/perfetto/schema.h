@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+
+/// The part of Perfetto's published schema that is written here: field numbers of protos/perfetto/trace, by message.
+namespace megascope::perfetto::schema {
+
+struct Trace {
+  static constexpr std::uint32_t kPacket = 1;
+};
+struct TracePacket {
+  static constexpr std::uint32_t kClockSnapshot = 6;
+  static constexpr std::uint32_t kTimestamp = 8;
+  static constexpr std::uint32_t kTrustedPacketSequenceId = 10;
+  static constexpr std::uint32_t kTrackEvent = 11;
+  static constexpr std::uint32_t kInternedData = 12;
+  static constexpr std::uint32_t kSequenceFlags = 13;
+  static constexpr std::uint32_t kTracePacketDefaults = 59;
+  static constexpr std::uint32_t kTrackDescriptor = 60;
+
+  static constexpr std::uint32_t kIncrementalStateCleared = 1;  ///< sequence_flags
+  static constexpr std::uint32_t kNeedsIncrementalState = 2;
+};
+struct TracePacketDefaults {
+  static constexpr std::uint32_t kTrackEventDefaults = 11;
+  static constexpr std::uint32_t kTimestampClockId = 58;
+};
+struct ClockSnapshot {
+  static constexpr std::uint32_t kClocks = 1;
+};
+struct Clock {
+  static constexpr std::uint32_t kClockId = 1;
+  static constexpr std::uint32_t kTimestamp = 2;
+  static constexpr std::uint32_t kIsIncremental = 3;
+
+  static constexpr std::uint32_t kRealtime = 1;  ///< clock_id
+  static constexpr std::uint32_t kBoottime = 6;  ///< the time of a trace, unless it says otherwise
+  static constexpr std::uint32_t kSequenceScoped = 64;
+};
+struct InternedData {
+  static constexpr std::uint32_t kEventCategories = 1;
+  static constexpr std::uint32_t kEventNames = 2;
+  static constexpr std::uint32_t kDebugAnnotationNames = 3;
+  static constexpr std::uint32_t kDebugAnnotationStringValues = 29;
+};
+struct InternedString {
+  static constexpr std::uint32_t kIid = 1;
+  static constexpr std::uint32_t kName = 2;
+};
+struct TrackDescriptor {
+  static constexpr std::uint32_t kUuid = 1;
+  static constexpr std::uint32_t kName = 2;
+  static constexpr std::uint32_t kProcess = 3;
+  static constexpr std::uint32_t kThread = 4;
+  static constexpr std::uint32_t kParentUuid = 5;
+  static constexpr std::uint32_t kChildOrdering = 11;
+  static constexpr std::uint32_t kSiblingOrderRank = 12;
+  static constexpr std::uint32_t kProcessOrdering = 19;
+  static constexpr std::uint32_t kThreadOrdering = 20;
+
+  static constexpr std::uint32_t kChildrenExplicit = 3;  ///< child_ordering
+  static constexpr std::uint32_t kExplicit = 1;          ///< process_ordering, thread_ordering
+};
+struct ProcessDescriptor {
+  static constexpr std::uint32_t kPid = 1;
+  static constexpr std::uint32_t kCmdline = 2;
+  static constexpr std::uint32_t kLegacySortIndex = 3;
+  static constexpr std::uint32_t kProcessName = 6;
+};
+struct ThreadDescriptor {
+  static constexpr std::uint32_t kPid = 1;
+  static constexpr std::uint32_t kTid = 2;
+  static constexpr std::uint32_t kLegacySortIndex = 3;
+  static constexpr std::uint32_t kThreadName = 5;
+};
+struct TrackEvent {
+  static constexpr std::uint32_t kCategoryIids = 3;
+  static constexpr std::uint32_t kDebugAnnotations = 4;
+  static constexpr std::uint32_t kType = 9;
+  static constexpr std::uint32_t kNameIid = 10;
+  static constexpr std::uint32_t kTrackUuid = 11;
+  static constexpr std::uint32_t kFlowIds = 47;
+
+  static constexpr std::uint32_t kSliceBegin = 1;  ///< type
+  static constexpr std::uint32_t kSliceEnd = 2;
+};
+struct TrackEventDefaults {
+  static constexpr std::uint32_t kTrackUuid = 11;
+};
+struct DebugAnnotation {
+  static constexpr std::uint32_t kNameIid = 1;
+  static constexpr std::uint32_t kBoolValue = 2;
+  static constexpr std::uint32_t kUintValue = 3;
+  static constexpr std::uint32_t kIntValue = 4;
+  static constexpr std::uint32_t kStringValueIid = 17;
+};
+
+}  // namespace megascope::perfetto::schema

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/lifecycle/export_job.h"
+#include "tests/exporters/otf2/sample_run.h"
+
+namespace megascope::test {
+
+/// A folder of its own, removed at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+  std::vector<std::string> files() const;
+
+ private:
+  std::string path_;
+};
+
+/// Exports the processes into the folder by `member_count` members at once; each has its share of consecutive ranks.
+/// What all members were told must be equal; it is returned in `result`.
+Status export_by(ExportFunction exporter, int member_count, const std::vector<SampleProcess>& processes,
+                 const std::string& folder, ExportResult& result);
+
+/// Whether Perfetto's trace processor is here; `reason` says what is missing.
+bool has_judge(std::string& reason);
+
+/// What tests/tools/trace_processor/check_timeline.mjs says about a file. `queries` are answered in "answers".
+nlohmann::json judged(const std::string& file, const std::vector<std::string>& queries = {});
+
+/// Stops the test as skipped where there is no judge.
+#define MEGASCOPE_NEEDS_JUDGE()                                    \
+  if (std::string missing; !::megascope::test::has_judge(missing)) \
+  GTEST_SKIP() << missing
+
+}  // namespace megascope::test
