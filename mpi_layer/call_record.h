@@ -98,6 +98,26 @@ struct Folded {
 /// call: a copy, so that the wrapper's own can stay in registers.
 void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;
 
+namespace detail {
+
+/// Member by member: copied as a whole, the original would have to lie in memory, initialised, in every call.
+[[gnu::always_inline]] inline Fact copy_of(const Fact& from) noexcept {
+  return {.kind = from.kind, .comm = from.comm, .request = from.request, .sequence = from.sequence, .peer = from.peer,
+          .tag = from.tag, .bytes = from.bytes, .bytes_received = from.bytes_received};
+}
+[[gnu::always_inline]] inline CallRecord copy_of(const CallRecord& from) noexcept {
+  CallRecord copy;
+  copy.enter_ticks = from.enter_ticks;
+  copy.fn = from.fn;
+  copy.depth = from.depth;
+  copy.comm = from.comm;
+  copy.main = copy_of(from.main);
+  copy.second = copy_of(from.second);
+  return copy;
+}
+
+}  // namespace detail
+
 /// Writes the call and its staged facts. One branch for everything rare.
 [[gnu::always_inline]] inline void write_call(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
                                               int rc) noexcept {
@@ -110,12 +130,14 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
                        (has_message && !detail::folds(call)) || !buffer.has_room(kMaxCallWords + staged_words) ||
                        !time_fits(call.enter_ticks, buffer.base_ticks());
   if (is_rare) [[unlikely]] {
-    write_rare(thread, call, leave_ticks, rc);
+    write_rare(thread, detail::copy_of(call), leave_ticks, rc);
     return;
   }
   Word* to = detail::encode_call(buffer.cursor(), call, duration, buffer.base_ticks(), staged_words != 0);
-  for (std::uint32_t i = 0; i < staged_words; ++i) *to++ = thread.staged[i];
-  thread.staged_words = 0;
+  if (staged_words != 0) {
+    for (std::uint32_t i = 0; i < staged_words; ++i) *to++ = thread.staged[i];
+    thread.staged_words = 0;
+  }
   buffer.commit(to);
 }
 
