@@ -184,8 +184,11 @@ Status Recorder::finish(EndState state) {
   is_recording_.store(false, std::memory_order_release);
   for (const auto& buffer : buffers_) {
     if (buffer->chunk_ != nullptr) buffer->chunk_->pending[0] = {};
+    if (buffer->chunk_ != nullptr && buffer->chunk_ != buffer->discard_) store_.trim(buffer->chunk_);
+    if (buffer->next_ != nullptr) store_.trim(buffer->next_);
     if (buffer->chunk_ != nullptr && buffer->chunk_ == buffer->discard_) buffer->fold_and_reset(buffer->discard_);
   }
+  if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
   header_->end_ticks = now.ticks;
   header_->end_monotonic_ns = now.monotonic_ns;

@@ -187,6 +187,20 @@ Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t 
   return status;
 }
 
+void ChunkStore::trim(const ChunkHeader* chunk) {
+  const std::uint64_t offset = offset_of(chunk);
+  if (backing_ != Backing::kMapped || offset == 0) return;
+  const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
+  const std::uint64_t keep = (used + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+  if (keep >= chunk->chunk_bytes) return;
+  Status status;
+  const int file = open_file(status);
+  if (file < 0) return;
+  (void)fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + keep),
+                  static_cast<off_t>(chunk->chunk_bytes - keep));
+  close(file);
+}
+
 Status ChunkStore::flush() {
   const std::lock_guard lock(mutex_);
   if (backing_ == Backing::kMapped || header_ == nullptr) return Status::ok();

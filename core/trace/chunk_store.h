@@ -49,6 +49,9 @@ class ChunkStore {
   ChunkHeader* reopen(std::uint64_t offset, std::size_t bytes);
   std::uint64_t offset_of(const ChunkHeader* chunk) const;
 
+  /// Gives the blocks behind what is used of an open chunk back to the file system. They can still be written.
+  void trim(const ChunkHeader* chunk);
+
   /// Writes the header page and what is still in private memory. The store stays usable.
   Status flush();
   const std::string& path() const noexcept { return path_; }

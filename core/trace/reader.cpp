@@ -124,6 +124,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   if (end < sizeof(ChunkHeader)) return;
   const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
   const std::size_t size = end - sizeof(ChunkHeader);
+  used_bytes_ += end;
   if (header->kind == ChunkKind::kDefinitions) {
     damaged_count_ += decode_definitions({payload, size}, definitions_);
     return;

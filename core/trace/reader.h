@@ -30,7 +30,8 @@ class TraceFile {
   std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
   /// Latest time in the trace, in ticks.
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
-  std::size_t size_bytes() const { return bytes_.size(); }
+  /// Bytes that hold something; the file may have room behind them.
+  std::size_t used_bytes() const { return used_bytes_; }
 
   /// What a location was in when the trace ended; false when it was in nothing. Message facts are as posted.
   bool pending_call(LocationId location, Call& call, std::vector<Fact>& facts) const;
@@ -55,6 +56,7 @@ class TraceFile {
   ProcessDefinitions definitions_;
   std::vector<std::vector<Chunk>> locations_;
   std::uint64_t damaged_count_ = 0;
+  std::size_t used_bytes_ = kFileHeaderBytes;
 };
 
 }  // namespace megascope::trace

@@ -128,7 +128,7 @@ report::RunReport Session::report_of_rank() {
       const std::unique_ptr<CallStream> calls = file->calls(location.id);
       for (Call call; calls->next(call);) profile.add(call);
     }
-    facts.trace_bytes = file->size_bytes();
+    facts.trace_bytes = file->used_bytes();
   } else {
     notes_.push_back("no trace of rank " + std::to_string(facts_.world_rank) + ": " + status.message());
   }
