@@ -29,17 +29,17 @@ struct CollGroup {
   bool is_idle(int root) const { return comm.is_inter && root == MPI_PROC_NULL; }
 };
 
-inline bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
+[[gnu::always_inline]] inline bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 template <class Count>
-inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
+[[gnu::always_inline]] inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < count; ++i) sum += counts[i] > 0 ? static_cast<std::uint64_t>(counts[i]) : 0;
   return sum;
 }
 
 /// Gather, Reduce: a block from each to the root. MPI-4.1 §6.5, §6.9.1.
-inline CollBytes gather_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
+[[gnu::always_inline]] inline CollBytes gather_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
                               MPI_Datatype sendtype, int recvcount, MPI_Datatype recvtype) {
   if (group.is_idle(root)) return {};
   if (!group.is_root(root)) return {.sent = payload_bytes(thread, sendcount, sendtype), .received = 0};
@@ -49,7 +49,7 @@ inline CollBytes gather_bytes(MpiThread& thread, CollGroup group, int root, bool
   return {.sent = block, .received = group.size() * block};
 }
 
-inline CollBytes gatherv_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
+[[gnu::always_inline]] inline CollBytes gatherv_bytes(MpiThread& thread, CollGroup group, int root, bool in_place, int sendcount,
                                MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
   if (group.is_idle(root)) return {};
   if (!group.is_root(root)) return {.sent = payload_bytes(thread, sendcount, sendtype), .received = 0};
@@ -61,10 +61,10 @@ inline CollBytes gatherv_bytes(MpiThread& thread, CollGroup group, int root, boo
 }
 
 /// Scatter, Bcast: the same with the directions exchanged.
-inline CollBytes reversed(CollBytes bytes) { return {.sent = bytes.received, .received = bytes.sent}; }
+[[gnu::always_inline]] inline CollBytes reversed(CollBytes bytes) { return {.sent = bytes.received, .received = bytes.sent}; }
 
 /// Alltoall, Allgather, Allreduce: a block to each and from each. §6.7, §6.8, §6.9.6.
-inline CollBytes alltoall_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount, MPI_Datatype sendtype,
+[[gnu::always_inline]] inline CollBytes alltoall_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount, MPI_Datatype sendtype,
                                 int recvcount, MPI_Datatype recvtype) {
   const std::uint64_t block = payload_bytes(thread, recvcount, recvtype);
   if (in_place) return {.sent = (group.size() - 1) * block, .received = (group.size() - 1) * block};
@@ -72,7 +72,7 @@ inline CollBytes alltoall_bytes(MpiThread& thread, CollGroup group, bool in_plac
           .received = group.partners() * block};
 }
 
-inline CollBytes allgatherv_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount,
+[[gnu::always_inline]] inline CollBytes allgatherv_bytes(MpiThread& thread, CollGroup group, bool in_place, int sendcount,
                                   MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
   const std::uint64_t all = sum_counts(recvcounts, group.partners()) * type_size(thread, recvtype);
   if (!in_place) return {.sent = group.partners() * payload_bytes(thread, sendcount, sendtype), .received = all};
@@ -80,7 +80,7 @@ inline CollBytes allgatherv_bytes(MpiThread& thread, CollGroup group, bool in_pl
   return {.sent = (group.size() - 1) * own, .received = all - own};
 }
 
-inline CollBytes alltoallv_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
+[[gnu::always_inline]] inline CollBytes alltoallv_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
                                  MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
   const std::uint64_t received = sum_counts(recvcounts, group.partners()) * type_size(thread, recvtype);
   if (!in_place) {
@@ -90,13 +90,13 @@ inline CollBytes alltoallv_bytes(MpiThread& thread, CollGroup group, bool in_pla
   return {.sent = others, .received = others};
 }
 
-inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const MPI_Datatype* types, std::uint64_t count) {
+[[gnu::always_inline]] inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const MPI_Datatype* types, std::uint64_t count) {
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < count; ++i) sum += payload_bytes(thread, counts[i], types[i]);
   return sum;
 }
 
-inline CollBytes alltoallw_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
+[[gnu::always_inline]] inline CollBytes alltoallw_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
                                  const MPI_Datatype* sendtypes, const int* recvcounts, const MPI_Datatype* recvtypes) {
   const std::uint64_t received = sum_typed(thread, recvcounts, recvtypes, group.partners());
   if (!in_place) return {.sent = sum_typed(thread, sendcounts, sendtypes, group.partners()), .received = received};
@@ -106,7 +106,7 @@ inline CollBytes alltoallw_bytes(MpiThread& thread, CollGroup group, bool in_pla
 }
 
 /// Reduce_scatter: counts are of the local group. §6.10.
-inline CollBytes reduce_scatter_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* recvcounts,
+[[gnu::always_inline]] inline CollBytes reduce_scatter_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* recvcounts,
                                       MPI_Datatype type) {
   const std::uint64_t size_bytes = type_size(thread, type);
   const std::uint64_t all = sum_counts(recvcounts, group.size()) * size_bytes;
@@ -115,7 +115,7 @@ inline CollBytes reduce_scatter_bytes(MpiThread& thread, CollGroup group, bool i
   return {.sent = all, .received = group.partners() * own};
 }
 
-inline CollBytes reduce_scatter_block_bytes(MpiThread& thread, CollGroup group, bool in_place, int recvcount,
+[[gnu::always_inline]] inline CollBytes reduce_scatter_block_bytes(MpiThread& thread, CollGroup group, bool in_place, int recvcount,
                                             MPI_Datatype type) {
   const std::uint64_t block = payload_bytes(thread, recvcount, type);
   const std::uint64_t blocks = in_place ? group.size() - 1 : group.size();
@@ -123,7 +123,7 @@ inline CollBytes reduce_scatter_block_bytes(MpiThread& thread, CollGroup group, 
 }
 
 /// Scan: to those behind, from those before, with itself unless in place. §6.11.
-inline CollBytes scan_bytes(MpiThread& thread, CollGroup group, bool without_self, int count, MPI_Datatype type) {
+[[gnu::always_inline]] inline CollBytes scan_bytes(MpiThread& thread, CollGroup group, bool without_self, int count, MPI_Datatype type) {
   const std::uint64_t block = payload_bytes(thread, count, type);
   const std::uint64_t self = without_self ? 0 : 1;
   return {.sent = (group.size() - group.rank() - 1 + self) * block, .received = (group.rank() + self) * block};

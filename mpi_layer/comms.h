@@ -50,7 +50,7 @@ extern std::atomic<std::uint64_t> g_comm_generation;
 CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
 
 /// The same through the thread's cache; about 1 ns.
-inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
   const std::uint64_t key = key_of(comm);
   MpiThread::CommSlot& slot = thread.comms[(key >> 4 ^ key >> 8) % MpiThread::kCacheSlots];
   if (slot.key == key && thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed)) [[likely]] {
@@ -60,7 +60,7 @@ inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
 }
 
 /// Sets the call's communicator.
-inline CommState* set_comm(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline CommState* set_comm(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
   CommState* state = comm_state(thread, comm);
   call.state = state;
   if (state != nullptr) call.comm = state->id;

@@ -37,13 +37,24 @@ struct Wrapper;
 
 template <Fn F, class... Args>
 struct Wrapper<F, int (*)(Args...)> {
+  /// Decides, and jumps: the recording body is a function of its own, so that a call that is not recorded does not pay
+  /// for its frame. Both have the caller's return address, because the jump is a tail call (wrappers are always
+  /// optimised, see CMakeLists.txt).
   [[gnu::always_inline]] static int call(Args... args) {
+    if ((t_thread->gate & bit(group_of(F))) != 0) [[likely]] return record(args...);
+    if (recorder() == nullptr) return twin<F>()(args...);
+    return begin(args...);
+  }
+
+ private:
+  /// The thread's first call, or one of a group that is not recorded.
+  [[gnu::noinline]] static int begin(Args... args) {
+    if (enter_slowly(group_of(F)) == nullptr) return twin<F>()(args...);
+    return record(args...);
+  }
+
+  [[gnu::noinline]] static int record(Args... args) {
     MpiThread* thread = t_thread;
-    constexpr std::uint32_t kGroupBit = bit(group_of(F));
-    if ((thread->gate & kGroupBit) == 0) [[unlikely]] {
-      thread = enter_slowly(group_of(F));
-      if (thread == nullptr) return twin<F>()(args...);
-    }
     // Called from inside a call that is in MPI: by the application's callback, or by MPI itself?
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     const std::uintptr_t outer_frame = thread->active_frame;

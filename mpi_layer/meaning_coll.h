@@ -17,30 +17,30 @@ using Thread = MpiThread;
 using Rec = CallRecord;
 using Type = MPI_Datatype;
 
-inline std::int32_t shown_root(const CommState& comm, int root) {
+[[gnu::always_inline]] inline std::int32_t shown_root(const CommState& comm, int root) {
   if (!comm.is_inter) return root;
   return root == MPI_ROOT ? kSelfRoot : root == MPI_PROC_NULL ? kProcNullRoot : root;
 }
 
 /// The collective begins: its number on the communicator is taken here. nullptr: nothing to tell.
-inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
+[[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || state->id == kNoComm) return nullptr;
   call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
   return state;
 }
-inline void set_bytes(Rec& call, CollBytes bytes) noexcept {
+[[gnu::always_inline]] inline void set_bytes(Rec& call, CollBytes bytes) noexcept {
   call.main.bytes = bytes.sent;
   call.main.bytes_received = bytes.received;
 }
 
 struct Barrier {
-  static void describe(Thread& thread, Rec& call, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     begin(thread, call, comm);
   }
 };
 struct Bcast {
-  static void describe(Thread& thread, Rec& call, const void*, int count, Type type, int root, MPI_Comm comm,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int count, Type type, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -49,7 +49,7 @@ struct Bcast {
   }
 };
 struct Gather {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -58,7 +58,7 @@ struct Gather {
   }
 };
 struct Gatherv {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -69,7 +69,7 @@ struct Gatherv {
   }
 };
 struct Scatter {
-  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void* recvbuf,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void* recvbuf,
                        int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -79,7 +79,7 @@ struct Scatter {
   }
 };
 struct Scatterv {
-  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
                        void* recvbuf, int recvcount, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -90,7 +90,7 @@ struct Scatterv {
   }
 };
 struct Alltoall {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        int recvcount, Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -98,7 +98,7 @@ struct Alltoall {
   }
 };
 struct Allgatherv {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -108,7 +108,7 @@ struct Allgatherv {
   }
 };
 struct Alltoallv {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
                        void*, const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -118,7 +118,7 @@ struct Alltoallv {
   }
 };
 struct Alltoallw {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
                        const Type* sendtypes, void*, const int* recvcounts, const int*, const Type* recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -128,7 +128,7 @@ struct Alltoallw {
   }
 };
 struct Reduce {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op, int root,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op, int root,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -137,7 +137,7 @@ struct Reduce {
   }
 };
 struct Allreduce {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -145,7 +145,7 @@ struct Allreduce {
   }
 };
 struct ReduceScatter {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -153,7 +153,7 @@ struct ReduceScatter {
   }
 };
 struct ReduceScatterBlock {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int recvcount, Type type, MPI_Op,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int recvcount, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -162,7 +162,7 @@ struct ReduceScatterBlock {
 };
 template <bool kIsExclusive>
 struct Scan {
-  static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -172,12 +172,12 @@ struct Scan {
 
 // Neighbourhoods: a block to each destination and from each source that exists.
 
-inline std::uint64_t existing(const std::vector<std::int32_t>& ranks) {
+[[gnu::always_inline]] inline std::uint64_t existing(const std::vector<std::int32_t>& ranks) {
   std::uint64_t count = 0;
   for (const std::int32_t rank : ranks) count += rank != MPI_PROC_NULL ? 1 : 0;
   return count;
 }
-inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const int* counts) {
+[[gnu::always_inline]] inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const int* counts) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] != MPI_PROC_NULL && counts[i] > 0) sum += static_cast<std::uint64_t>(counts[i]);
@@ -185,7 +185,7 @@ inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const 
   return sum;
 }
 struct NeighborAlltoall {
-  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*, int recvcount,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*, int recvcount,
                        Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -195,7 +195,7 @@ struct NeighborAlltoall {
   }
 };
 struct NeighborAllgatherv {
-  static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -206,7 +206,7 @@ struct NeighborAllgatherv {
   }
 };
 struct NeighborAlltoallv {
-  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -217,7 +217,7 @@ struct NeighborAlltoallv {
   }
 };
 struct NeighborAlltoallw {
-  static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
                        const Type* sendtypes, void*, const int* recvcounts, const MPI_Aint*, const Type* recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -226,7 +226,7 @@ struct NeighborAlltoallw {
     set_bytes(call, {.sent = sum(thread, neighbours.destinations, sendcounts, sendtypes),
                      .received = sum(thread, neighbours.sources, recvcounts, recvtypes)});
   }
-  static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
+  [[gnu::always_inline]] static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
                            const Type* types) noexcept {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -239,11 +239,11 @@ struct NeighborAlltoallw {
 template <class Shape>
 struct Blocking : Shape {
   template <class... Args>
-  static void complete(Thread&, Rec&, int, Args&...) noexcept {}
+  [[gnu::always_inline]] static void complete(Thread&, Rec&, int, Args&...) noexcept {}
 };
 
 /// The collective described in call.main goes on after the call: its request is the last argument.
-inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
+[[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
   if (rc == MPI_SUCCESS) {
     call.main.request = start_request(thread, request, call.main);
@@ -253,7 +253,7 @@ inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noex
 }
 
 template <class... Args>
-inline MPI_Request request_in(Args&... args) noexcept {
+[[gnu::always_inline]] inline MPI_Request request_in(Args&... args) noexcept {
   MPI_Request* request = nullptr;
   ((request = [](auto& arg) -> MPI_Request* {
      if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, MPI_Request*>) return arg;
@@ -265,7 +265,7 @@ inline MPI_Request request_in(Args&... args) noexcept {
 template <class Shape>
 struct Nonblocking : Shape {
   template <class... Args>
-  static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
     started(thread, call, rc, request_in(args...));
   }
 };

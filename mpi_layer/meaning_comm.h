@@ -11,13 +11,13 @@ namespace comm {
 
 /// The first argument of type T.
 template <class T, class First, class... Rest>
-inline T first_of(First& first, Rest&... rest) noexcept {
+[[gnu::always_inline]] inline T first_of(First& first, Rest&... rest) noexcept {
   if constexpr (std::is_same_v<First, T>) return first;
   else return first_of<T>(rest...);
 }
 /// The pointer to the new communicator: the last argument of that type.
 template <class... Args>
-inline MPI_Comm* result_in(Args&... args) noexcept {
+[[gnu::always_inline]] inline MPI_Comm* result_in(Args&... args) noexcept {
   MPI_Comm* result = nullptr;
   const auto take = [&](auto& arg) {
     if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, MPI_Comm*>) result = arg;
@@ -29,7 +29,7 @@ inline MPI_Comm* result_in(Args&... args) noexcept {
 /// Says which communicator the call is about, no more.
 struct About : NoMeaning {
   template <class... Args>
-  static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     set_comm(thread, call, first_of<MPI_Comm>(args...));
   }
 };
@@ -38,11 +38,11 @@ struct About : NoMeaning {
 template <Fn F>
 struct CollectiveCreation {
   template <class... Args>
-  static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     coll::begin(thread, call, first_of<MPI_Comm>(args...));
   }
   template <class... Args>
-  static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     if (rc == MPI_SUCCESS) adopt_comm(thread, *result_in(args...), origin);
   }
@@ -66,10 +66,10 @@ MEGASCOPE_CREATION(Dist_graph_create_adjacent)
 #undef MEGASCOPE_CREATION
 
 template <> struct Meaning<Fn::Comm_idup> {
-  static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, MPI_Comm*, MPI_Request*) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, MPI_Comm*, MPI_Request*) noexcept {
     coll::begin(thread, call, comm);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Comm* result,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Comm* result,
                        MPI_Request* request) noexcept {
     const CommOrigin origin = collective_origin(mpi_name(Fn::Comm_idup), call.state);
     coll::started(thread, call, rc, *request);
@@ -78,7 +78,7 @@ template <> struct Meaning<Fn::Comm_idup> {
 };
 
 template <> struct Meaning<Fn::Comm_create_group> : comm::About {
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Group group, int tag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Group group, int tag,
                        MPI_Comm* result) noexcept {
     if (rc != MPI_SUCCESS) return;
     const std::uint64_t members = hash_ranks(world_ranks_of(group));
@@ -87,7 +87,7 @@ template <> struct Meaning<Fn::Comm_create_group> : comm::About {
 };
 
 template <> struct Meaning<Fn::Intercomm_create> : comm::About {
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, int, MPI_Comm, int, int tag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, int, MPI_Comm, int, int tag,
                        MPI_Comm* result) noexcept {
     if (rc == MPI_SUCCESS) adopt_intercomm(thread, *result, mpi_name(Fn::Intercomm_create), call.state, tag);
   }
@@ -97,11 +97,11 @@ namespace comm {
 
 /// The communicator ends with this call.
 struct End {
-  static void describe(MpiThread& thread, CallRecord& call, MPI_Comm* comm) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm* comm) noexcept {
     set_comm(thread, call, *comm);
     call.second.bytes = key_of(*comm);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm*) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm*) noexcept {
     const std::uint64_t key = call.second.bytes;
     call.second = {};
     if (rc != MPI_SUCCESS || call.state == nullptr) return;
@@ -116,14 +116,14 @@ template <> struct Meaning<Fn::Comm_free> : comm::End {};
 template <> struct Meaning<Fn::Comm_disconnect> : comm::End {};
 
 template <> struct Meaning<Fn::Comm_set_name> : comm::About {
-  static void complete(MpiThread&, CallRecord& call, int rc, MPI_Comm, const char* name) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Comm, const char* name) noexcept {
     if (rc == MPI_SUCCESS && call.state != nullptr) rename_comm(*call.state, name);
   }
 };
 
 /// A freed datatype's handle may come back as another type.
 template <> struct Meaning<Fn::Type_free> : NoMeaning {
-  static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
     if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
   }
 };

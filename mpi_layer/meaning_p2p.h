@@ -10,10 +10,10 @@ namespace megascope::mpi {
 
 namespace p2p {
 
-inline std::int32_t posted_source(int source) { return source == MPI_ANY_SOURCE ? kAnySource : source; }
-inline std::int32_t posted_tag(int tag) { return tag == MPI_ANY_TAG ? kAnyTag : tag; }
+[[gnu::always_inline]] inline std::int32_t posted_source(int source) { return source == MPI_ANY_SOURCE ? kAnySource : source; }
+[[gnu::always_inline]] inline std::int32_t posted_tag(int tag) { return tag == MPI_ANY_TAG ? kAnyTag : tag; }
 
-inline Fact message(MpiThread& thread, CallRecord& call, FactKind kind, int count, MPI_Datatype type, int peer, int tag,
+[[gnu::always_inline]] inline Fact message(MpiThread& thread, CallRecord& call, FactKind kind, int count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
   if (peer == MPI_PROC_NULL || call.comm == kNoComm) return {};
@@ -21,14 +21,14 @@ inline Fact message(MpiThread& thread, CallRecord& call, FactKind kind, int coun
 }
 
 /// A status of ours where the application ignores it.
-inline void want_status(MpiThread& thread, const CallRecord& call, MPI_Status*& status) noexcept {
+[[gnu::always_inline]] inline void want_status(MpiThread& thread, const CallRecord& call, MPI_Status*& status) noexcept {
   if (status == MPI_STATUS_IGNORE) status = call.depth == 0 ? &thread.status : &thread.inner_status;
 }
 
 bool is_truncation_error(int rc) noexcept;
 
 /// What a blocking receive got. After an error there is nothing to tell, except of a truncated message.
-inline void received(Fact& fact, int rc, const MPI_Status& status) noexcept {
+[[gnu::always_inline]] inline void received(Fact& fact, int rc, const MPI_Status& status) noexcept {
   const bool has_message = rc == MPI_SUCCESS || is_truncation_error(rc);
   if (!has_message || status.MPI_SOURCE == MPI_PROC_NULL) {
     fact.kind = FactKind::kNone;
@@ -40,25 +40,25 @@ inline void received(Fact& fact, int rc, const MPI_Status& status) noexcept {
 }
 
 struct Send : NoMeaning {
-  static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
                        MPI_Comm comm) noexcept {
     call.main = message(thread, call, FactKind::kSend, count, type, dest, tag, comm);
   }
 };
 
 struct Isend {
-  static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
     call.main = message(thread, call, FactKind::kSendRequest, count, type, dest, tag, comm);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, const void*, int, MPI_Datatype, int, int, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, const void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 
 struct SendInit : Isend {
-  static void complete(MpiThread& thread, CallRecord& call, int rc, const void*, int, MPI_Datatype, int, int, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, const void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) make_persistent(thread, *request, call.main);
     call.main = {};
@@ -81,35 +81,35 @@ template <> struct Meaning<Fn::Ssend_init> : p2p::SendInit {};
 template <> struct Meaning<Fn::Rsend_init> : p2p::SendInit {};
 
 template <> struct Meaning<Fn::Recv> {
-  static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Status*& status) noexcept {
     call.main = p2p::message(thread, call, FactKind::kRecv, count, type, p2p::posted_source(source),
                              p2p::posted_tag(tag), comm);
     if (source == MPI_PROC_NULL) call.main = {};
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Status* status) noexcept {
     if (call.main.kind != FactKind::kNone) p2p::received(call.main, rc, *status);
   }
 };
 
 template <> struct Meaning<Fn::Irecv> {
-  static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
     set_comm(thread, call, comm);
     if (source == MPI_PROC_NULL || call.comm == kNoComm) return;
     call.main = {.kind = FactKind::kRecvRequest, .comm = call.comm, .peer = p2p::posted_source(source),
                  .tag = p2p::posted_tag(tag), .bytes = payload_bytes(thread, count, type)};
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 
 template <> struct Meaning<Fn::Recv_init> : Meaning<Fn::Irecv> {
-  static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,
                        MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) make_persistent(thread, *request, call.main);
     call.main = {};
@@ -119,7 +119,7 @@ template <> struct Meaning<Fn::Recv_init> : Meaning<Fn::Irecv> {
 namespace p2p {
 
 /// Of the two halves of a send and receive: what folds when both, one or none are messages.
-inline void join(CallRecord& call, int rc, bool is_sending, bool is_receiving, const MPI_Status& status) noexcept {
+[[gnu::always_inline]] inline void join(CallRecord& call, int rc, bool is_sending, bool is_receiving, const MPI_Status& status) noexcept {
   Fact receive = call.second;
   if (is_receiving) received(receive, rc, status);
   is_receiving = is_receiving && receive.kind != FactKind::kNone;
@@ -135,7 +135,7 @@ inline void join(CallRecord& call, int rc, bool is_sending, bool is_receiving, c
   }
 }
 
-inline void describe_both(MpiThread& thread, CallRecord& call, std::uint64_t sent, int dest, int sendtag,
+[[gnu::always_inline]] inline void describe_both(MpiThread& thread, CallRecord& call, std::uint64_t sent, int dest, int sendtag,
                           std::uint64_t room, int source, int recvtag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
   if (call.comm == kNoComm) return;
@@ -147,14 +147,14 @@ inline void describe_both(MpiThread& thread, CallRecord& call, std::uint64_t sen
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Sendrecv> {
-  static void describe(MpiThread& thread, CallRecord& call, const void*, int sendcount, MPI_Datatype sendtype, int dest,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void*, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                        MPI_Status*& status) noexcept {
     p2p::describe_both(thread, call, payload_bytes(thread, sendcount, sendtype), dest, sendtag,
                        payload_bytes(thread, recvcount, recvtype), source, recvtag, comm);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread&, CallRecord& call, int rc, const void*, int, MPI_Datatype, int dest, int, void*, int,
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, const void*, int, MPI_Datatype, int dest, int, void*, int,
                        MPI_Datatype, int source, int, MPI_Comm, MPI_Status* status) noexcept {
     if (call.main.kind == FactKind::kNone) return;
     p2p::join(call, rc, dest != MPI_PROC_NULL, source != MPI_PROC_NULL, *status);
@@ -162,13 +162,13 @@ template <> struct Meaning<Fn::Sendrecv> {
 };
 
 template <> struct Meaning<Fn::Sendrecv_replace> {
-  static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int dest, int sendtag,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int dest, int sendtag,
                        int source, int recvtag, MPI_Comm comm, MPI_Status*& status) noexcept {
     const std::uint64_t bytes = payload_bytes(thread, count, type);
     p2p::describe_both(thread, call, bytes, dest, sendtag, bytes, source, recvtag, comm);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, int dest, int, int source, int,
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, int dest, int, int source, int,
                        MPI_Comm, MPI_Status* status) noexcept {
     if (call.main.kind == FactKind::kNone) return;
     p2p::join(call, rc, dest != MPI_PROC_NULL, source != MPI_PROC_NULL, *status);
@@ -178,19 +178,19 @@ template <> struct Meaning<Fn::Sendrecv_replace> {
 // Probes. A matched probe takes a message out of the queue: there, not at the receive, is its place in the order.
 
 template <> struct Meaning<Fn::Probe> : NoMeaning {
-  static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Status*) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Status*) noexcept {
     set_comm(thread, call, comm);
   }
 };
 template <> struct Meaning<Fn::Iprobe> : NoMeaning {
-  static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Status*) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Status*) noexcept {
     set_comm(thread, call, comm);
   }
 };
 
 namespace p2p {
 
-inline void matched(MpiThread& thread, CallRecord& call, MPI_Message message, const MPI_Status& status) noexcept {
+[[gnu::always_inline]] inline void matched(MpiThread& thread, CallRecord& call, MPI_Message message, const MPI_Status& status) noexcept {
   const bool is_message = message != g_handles.message_null && message != g_handles.message_no_proc;
   if (!is_message || call.comm == kNoComm) return;
   Fact fact{.kind = FactKind::kMatched, .comm = call.comm, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG,
@@ -203,7 +203,7 @@ inline void matched(MpiThread& thread, CallRecord& call, MPI_Message message, co
 }
 
 /// The message that a matched probe took, as a fact of `kind`; kNone when it is not known. The handle is spent.
-inline Fact take_matched(CallRecord& call, MPI_Message message, FactKind kind) noexcept {
+[[gnu::always_inline]] inline Fact take_matched(CallRecord& call, MPI_Message message, FactKind kind) noexcept {
   RequestEntry* entry = requests().find(key_of(message));
   if (entry == nullptr || entry->start.kind != FactKind::kMatched) return {};
   Fact fact = entry->start;
@@ -216,57 +216,57 @@ inline Fact take_matched(CallRecord& call, MPI_Message message, FactKind kind) n
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Mprobe> {
-  static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Message*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Message*,
                        MPI_Status*& status) noexcept {
     set_comm(thread, call, comm);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, MPI_Message* message,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, MPI_Message* message,
                        MPI_Status* status) noexcept {
     if (rc == MPI_SUCCESS) p2p::matched(thread, call, *message, *status);
   }
 };
 template <> struct Meaning<Fn::Improbe> {
-  static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Message*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Message*,
                        MPI_Status*& status) noexcept {
     set_comm(thread, call, comm);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, int* flag, MPI_Message* message,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, int* flag, MPI_Message* message,
                        MPI_Status* status) noexcept {
     if (rc == MPI_SUCCESS && *flag != 0) p2p::matched(thread, call, *message, *status);
   }
 };
 template <> struct Meaning<Fn::Mrecv> {
-  static void describe(MpiThread& thread, CallRecord& call, void*, int, MPI_Datatype, MPI_Message* message,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int, MPI_Datatype, MPI_Message* message,
                        MPI_Status*& status) noexcept {
     call.main = p2p::take_matched(call, *message, FactKind::kRecv);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
                        MPI_Status* status) noexcept {
     if (call.main.kind != FactKind::kNone) p2p::received(call.main, rc, *status);
   }
 };
 template <> struct Meaning<Fn::Imrecv> {
-  static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, MPI_Message* message,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, MPI_Message* message,
                        MPI_Request*) noexcept {
     call.main = p2p::take_matched(call, *message, FactKind::kRecvRequest);
     if (call.main.kind != FactKind::kNone) call.main.bytes = payload_bytes(thread, count, type);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
                        MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *request, call.main);
   }
 };
 
 template <> struct Meaning<Fn::Start> : NoMeaning {
-  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Request* request) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) start_persistent(thread, *request);
   }
 };
 template <> struct Meaning<Fn::Startall> : NoMeaning {
-  static void complete(MpiThread& thread, CallRecord&, int rc, int count, MPI_Request* array) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count, MPI_Request* array) noexcept {
     for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) start_persistent(thread, array[i]);
   }
 };

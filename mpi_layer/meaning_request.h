@@ -13,37 +13,37 @@ namespace megascope::mpi {
 namespace completion {
 
 /// Saves one handle.
-inline void save(CallRecord& call, const MPI_Request* request) noexcept { call.second.bytes = key_of(*request); }
-inline MPI_Request saved(const CallRecord& call) noexcept {
+[[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept { call.second.bytes = key_of(*request); }
+[[gnu::always_inline]] inline MPI_Request saved(const CallRecord& call) noexcept {
   return reinterpret_cast<MPI_Request>(static_cast<std::uintptr_t>(call.second.bytes));
 }
 
 /// Saves an array of handles, and puts statuses of ours in place of MPI_STATUSES_IGNORE.
-inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
+[[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
   call.has_arrays = count > 0 && claim_arrays(thread, count);
   if (!call.has_arrays) return;
   call.array_count = static_cast<std::uint32_t>(count);
   std::memcpy(thread.saved_requests, array, call.array_count * sizeof(MPI_Request));
 }
-inline void want_statuses(MpiThread& thread, const CallRecord& call, MPI_Status*& statuses) noexcept {
+[[gnu::always_inline]] inline void want_statuses(MpiThread& thread, const CallRecord& call, MPI_Status*& statuses) noexcept {
   if (statuses == MPI_STATUSES_IGNORE && call.has_arrays) statuses = thread.statuses;
 }
-inline void release(MpiThread& thread, const CallRecord& call) noexcept {
+[[gnu::always_inline]] inline void release(MpiThread& thread, const CallRecord& call) noexcept {
   if (call.has_arrays) thread.arrays_in_use = false;
 }
 
 /// What one of several operations ended with, when the call as a whole ended with rc.
-inline int error_of(int rc, const MPI_Status* status) noexcept {
+[[gnu::always_inline]] inline int error_of(int rc, const MPI_Status* status) noexcept {
   if (rc == MPI_SUCCESS) return MPI_SUCCESS;
   return status != nullptr && rc == MPI_ERR_IN_STATUS ? status->MPI_ERROR : rc;
 }
 
-inline void complete_at(MpiThread& thread, int index, const MPI_Status* status, int rc) noexcept {
+[[gnu::always_inline]] inline void complete_at(MpiThread& thread, int index, const MPI_Status* status, int rc) noexcept {
   const int error = error_of(rc, status);
   if (error != MPI_ERR_PENDING) complete_request(thread, thread.saved_requests[index], status, error);
 }
 
-inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
+[[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
   const bool is_told = rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
   for (int i = 0; call.has_arrays && is_told && i < count; ++i) {
     complete_at(thread, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
@@ -51,7 +51,7 @@ inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count,
   release(thread, call);
 }
 
-inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outcount, const int* indices,
+[[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outcount, const int* indices,
                           const MPI_Status* statuses) noexcept {
   const bool is_told = (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && outcount != MPI_UNDEFINED;
   for (int i = 0; call.has_arrays && is_told && i < outcount; ++i) {
@@ -60,7 +60,7 @@ inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outco
   release(thread, call);
 }
 
-inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
+[[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
   if (call.has_arrays && index != MPI_UNDEFINED && index >= 0) {
     complete_request(thread, thread.saved_requests[index], status, rc);
   }
@@ -70,21 +70,21 @@ inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index,
 }  // namespace completion
 
 template <> struct Meaning<Fn::Wait> {
-  static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, MPI_Status*& status) noexcept {
     completion::save(call, request);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
     complete_request(thread, completion::saved(call), status, rc);
     call.second = {};
   }
 };
 template <> struct Meaning<Fn::Test> {
-  static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
     completion::save(call, request);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, int* flag,
                        MPI_Status* status) noexcept {
     const MPI_Request request = completion::saved(call);
     call.second = {};
@@ -97,56 +97,56 @@ template <> struct Meaning<Fn::Test> {
   }
 };
 template <> struct Meaning<Fn::Waitall> {
-  static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(thread, call, statuses);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*,
                        MPI_Status* statuses) noexcept {
     completion::complete_all(thread, call, rc, count, statuses);
   }
 };
 template <> struct Meaning<Fn::Testall> {
-  static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(thread, call, statuses);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*, int* flag,
                        MPI_Status* statuses) noexcept {
     completion::complete_all(thread, call, rc, rc == MPI_SUCCESS && *flag == 0 ? 0 : count, statuses);
   }
 };
 template <> struct Meaning<Fn::Waitany> {
-  static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index,
                        MPI_Status* status) noexcept {
     completion::complete_any(thread, call, rc, *index, status);
   }
 };
 template <> struct Meaning<Fn::Testany> {
-  static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index, int* flag,
                        MPI_Status* status) noexcept {
     completion::complete_any(thread, call, rc, *flag != 0 ? *index : MPI_UNDEFINED, status);
   }
 };
 template <> struct Meaning<Fn::Waitsome> {
-  static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(thread, call, statuses);
   }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* outcount, int* indices,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* outcount, int* indices,
                        MPI_Status* statuses) noexcept {
     completion::complete_some(thread, call, rc, *outcount, indices, statuses);
   }
@@ -154,13 +154,13 @@ template <> struct Meaning<Fn::Waitsome> {
 template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {};
 
 template <> struct Meaning<Fn::Cancel> : NoMeaning {
-  static void describe(MpiThread&, CallRecord&, MPI_Request* request) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Request* request) noexcept {
     if (RequestEntry* entry = requests().find(key_of(*request))) entry->is_cancel_requested = true;
   }
 };
 template <> struct Meaning<Fn::Request_free> {
-  static void describe(MpiThread&, CallRecord& call, MPI_Request* request) noexcept { completion::save(call, request); }
-  static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request* request) noexcept { completion::save(call, request); }
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
     if (rc == MPI_SUCCESS) free_request(thread, completion::saved(call));
     call.second = {};
   }

@@ -121,14 +121,6 @@ void RequestTable::erase(RequestEntry* entry) noexcept {
   unlock();
 }
 
-RequestId start_request(MpiThread& thread, MPI_Request request, Fact start) noexcept {
-  if (start.request == kNoRequest) start.request = requests().new_id();
-  RequestEntry* entry = requests().insert(key_of(request));
-  entry->start = start;
-  entry->location = thread.buffer->location();
-  return start.request;
-}
-
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept {
   start.request = requests().new_id();
   RequestEntry* entry = requests().insert(key_of(request));

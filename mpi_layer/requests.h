@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "core/record/call.h"
+#include "mpi_layer/abi.h"
+#include "mpi_layer/call_record.h"
 #include "mpi_layer/thread.h"
 
 namespace megascope::mpi {
@@ -72,7 +74,14 @@ inline RequestTable& requests() noexcept { return g_requests; }
 
 /// Follows a request that a call has just made; returns the id under which its completion will be told (start.request,
 /// if that is set already).
-RequestId start_request(MpiThread& thread, MPI_Request request, Fact start) noexcept;
+[[gnu::always_inline]] inline RequestId start_request(MpiThread& thread, MPI_Request request,
+                                                      const Fact& start) noexcept {
+  RequestEntry* entry = requests().insert(key_of(request));
+  entry->start = detail::copy_of(start);
+  if (start.request == kNoRequest) entry->start.request = requests().new_id();
+  entry->location = thread.buffer->location();
+  return entry->start.request;
+}
 /// The same for a persistent request, which is inactive.
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
 /// MPI_Start on it.

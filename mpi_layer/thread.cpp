@@ -17,7 +17,6 @@ namespace {
 
 MpiThread g_closed_thread{};
 
-std::atomic<Recorder*> g_recorder{nullptr};
 pid_t g_pid = 0;
 std::mutex g_threads_mutex;
 std::vector<MpiThread*> g_threads;
@@ -75,6 +74,7 @@ int collect_code(dl_phdr_info* info, std::size_t, void* ranges) {
 
 }  // namespace
 
+constinit std::atomic<Recorder*> g_recorder{nullptr};
 bool g_is_multithreaded = false;
 constinit thread_local MpiThread* t_thread = &g_closed_thread;
 
@@ -90,7 +90,6 @@ void close_recording() noexcept {
   for (MpiThread* thread : g_threads) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);
 }
 
-Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
 
 MpiThread* enter_slowly(Group group) noexcept {
   Recorder* active = recorder();

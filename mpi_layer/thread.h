@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/buffer/recorder.h"
@@ -58,7 +59,8 @@ void open_recording(Recorder& recorder, bool is_multithreaded);
 /// Closes it for all threads, for good.
 void close_recording() noexcept;
 /// nullptr when not recording.
-Recorder* recorder() noexcept;
+extern constinit std::atomic<Recorder*> g_recorder;
+inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
 /// Threads may be in MPI at the same time (MPI_THREAD_MULTIPLE): our tables need locks.
 extern bool g_is_multithreaded;
 inline bool is_multithreaded() noexcept { return g_is_multithreaded; }

@@ -1,0 +1,87 @@
+"""What the benchmark scripts share: where things are, how a configuration is run."""
+
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+
+class Build:
+    """A build folder with libmegascope.so and the benchmark programs."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).resolve()
+        self.library = self.folder / "lib" / "libmegascope.so"
+
+    def program(self, name):
+        return str(self.folder / "bin" / name)
+
+    def floor(self, name):
+        return str(self.folder / "lib" / f"lib{name}.so")
+
+
+def configurations(build, with_eztrace=True):
+    """name -> (words before the program, environment)."""
+    ours = {"LD_PRELOAD": str(build.library), "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none"}
+    result = {
+        "bare": ([], {}),
+        "forwarder": ([], {"LD_PRELOAD": build.floor("floor_forward")}),
+        "clock+32B": ([], {"LD_PRELOAD": build.floor("floor_record")}),
+        "megascope": ([], ours),
+        "not recording": ([], ours | {"MEGASCOPE_ENABLE": "0"}),
+    }
+    if with_eztrace and shutil.which("eztrace"):
+        result["EZTrace"] = (["eztrace", "-t", "openmpi"], {})
+    return result
+
+
+def mpi_environment():
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+class Run:
+    """One run in a folder of its own: output lines, bytes left behind, our report if there is one."""
+
+    def __init__(self, configuration, command, ranks=1):
+        words, environment = configuration
+        self.folder = tempfile.mkdtemp(prefix="megascope-bench-")
+        launcher = ["mpirun.openmpi", "-n", str(ranks)]
+        for name, value in environment.items():
+            launcher += ["-x", f"{name}={value}"]
+        self.result = subprocess.run(launcher + words + command, cwd=self.folder, capture_output=True, text=True,
+                                     env=os.environ | mpi_environment(), timeout=600)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def rows(self):
+        """name -> numbers, of lines "name number number ..."."""
+        rows = {}
+        for line in self.result.stdout.splitlines():
+            words = line.split()
+            if len(words) == 4:
+                rows[words[0]] = [float(word) for word in words[1:]]
+        return rows
+
+    def report(self):
+        for path in pathlib.Path(self.folder).glob("megascope-*/report.json"):
+            report = json.loads(path.read_text())
+            lost = {cause: count for cause, count in report["losses"].items() if count}
+            if lost:
+                raise SystemExit(f"records were lost ({lost}): this is not the cost of recording")
+            return report
+        return None
+
+    def trace_bytes(self, suffix):
+        return sum(path.stat().st_blocks * 512 for path in pathlib.Path(self.folder).rglob("*" + suffix))
+
+
+def median(values):
+    return statistics.median(values) if values else float("nan")
