@@ -69,7 +69,12 @@ std::string nothing_recorded_text(const NothingRecorded& facts) {
     return page;
   }
   std::string page = "MegaScope: nothing was recorded" + of + ". It may be because\n";
-  for (const CauseText& cause : kTexts) add_cause(page, cause, "");
+  for (const CauseText& text : kTexts) {
+    const auto& excluded = facts.excluded;
+    const bool is_possible =
+        std::find(excluded.begin(), excluded.end(), text.cause) == excluded.end();
+    if (is_possible) add_cause(page, text, "");
+  }
   return page;
 }
 

@@ -18,10 +18,10 @@ enum class NothingCause {
 };
 
 struct NothingRecorded {
-  std::string subject;              ///< what was run or opened; may be empty
-  std::vector<NothingCause> found;  ///< causes that are known to hold, most telling first
-  std::vector<std::string>
-      details;  ///< a fact for each of `found`: "/usr/bin/app has no dynamic section"; may be empty
+  std::string subject;                 ///< what was run or opened; may be empty
+  std::vector<NothingCause> found;     ///< causes that are known to hold, most telling first
+  std::vector<std::string> details;    ///< a fact for each of `found`; may be empty
+  std::vector<NothingCause> excluded;  ///< causes that are known not to hold
 };
 
 /// "Nothing was recorded, because ...": the causes found, else all that are possible, each with

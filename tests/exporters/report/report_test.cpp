@@ -181,13 +181,18 @@ TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
   EXPECT_EQ(text, nothing_recorded_text({}));
   EXPECT_LE(lines_of(text).size(), 60u);
   EXPECT_THAT(text, HasSubstr("linked statically"));
+  NothingRecorded facts;
+  facts.subject = "./app";
+  facts.found = {NothingCause::kStaticProgram};
+  facts.details = {"it names no loader"};
   EXPECT_EQ(
-      nothing_recorded_text({.subject = "./app",
-                             .found = {NothingCause::kStaticProgram},
-                             .details = {"it names no loader"}}),
+      nothing_recorded_text(facts),
       "MegaScope: nothing was recorded of ./app, because\n"
       "  - the program is linked statically, so nothing can be preloaded (it names no loader).\n"
       "    Link it dynamically (without -static).\n");
+  NothingRecorded possible;
+  possible.excluded = {NothingCause::kStaticProgram};
+  EXPECT_THAT(nothing_recorded_text(possible), Not(HasSubstr("linked statically")));
 }
 
 TEST(Report, NamesMissingRanksPendingCallsAndUnusualEnds) {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/base/status.h"
+
+#include <string>
+#include <vector>
+
+namespace megascope::cli {
+
+/// An environment variable of the child.
+struct Setting {
+  std::string name;
+  std::string value;
+};
+
+/// How a child ended.
+struct ChildEnd {
+  int exit_code = 0;
+  int signal = 0;  ///< that killed it; 0: none
+};
+
+/// Starts `command` (searched in PATH) as a child and waits for its end. Signals sent to this
+/// process meanwhile go to the child; what the terminal sends to both is left to the child. An
+/// error when it could not be started.
+Status run_child(const std::vector<std::string>& command, const std::vector<Setting>& settings,
+                 ChildEnd& end);
+
+/// Becomes `command`; returns only with an error.
+Status become(const std::vector<std::string>& command, const std::vector<Setting>& settings);
+
+/// What a program prints on stdout, up to 64 KiB; empty when it cannot be run.
+std::string output_of(const std::vector<std::string>& command);
+
+/// Ends this process as the child ended: with its exit code or by its signal, without a core of its
+/// own.
+[[noreturn]] void end_like(const ChildEnd& end);
+
+}  // namespace megascope::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// What `megascope <command>` does. Each returns the exit code: 0 the result is readable, 2 bad
+/// input or nothing readable; what is missing is said on stderr and in the result.
+namespace megascope::cli {
+
+inline constexpr int kSuccess = 0;
+inline constexpr int kUnusable = 2;
+
+struct RunArguments {
+  std::string out;      ///< MEGASCOPE_OUT; empty: as it is
+  std::string exports;  ///< MEGASCOPE_EXPORT; empty: as it is
+  std::vector<std::string> command;
+};
+/// Runs a program or a launcher; the exit code, or the fatal signal, is the command's own.
+int run_command(const RunArguments& arguments);
+
+struct InfoArguments {
+  bool as_json = false;
+  bool as_options_markdown = false;
+};
+int show_info(const InfoArguments& arguments);
+
+struct ReportArguments {
+  std::string folder;
+  bool as_json = false;
+  int jobs = 0;  ///< processes; 0: one a core
+};
+int print_report(const ReportArguments& arguments);
+
+struct ExportArguments {
+  std::string folder;
+  std::vector<std::string> formats;
+  std::string out;  ///< empty: the run folder
+  int jobs = 0;
+};
+int export_run(const ExportArguments& arguments);
+
+int recover_traces(const std::string& folder);
+
+/// "megascope: <sentence>" on stderr.
+void say(const std::string& sentence);
+
+}  // namespace megascope::cli

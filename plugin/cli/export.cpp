@@ -1,0 +1,89 @@
+#include "core/base/text.h"
+#include "core/lifecycle/module_loader.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/fork_collective.h"
+#include "plugin/cli/installation.h"
+#include "plugin/cli/progress.h"
+#include "plugin/cli/run_share.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+/// `megascope export`: native traces to another format, streaming, by all cores.
+namespace megascope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? Status::error("cannot make " + folder + ": " + error.message()) : Status::ok();
+}
+
+Status export_together(const trace::RunSource& run, const ModuleTable& module,
+                       const std::string& format, const std::string& folder, std::size_t members) {
+  Progress progress(format);
+  ExportResult result;
+  std::string failure;
+  const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
+    const RunShare share = share_of(run, static_cast<std::size_t>(collective.rank()), members);
+    const ExportJob job{.source = &share,
+                        .collective = &collective,
+                        .folder = folder,
+                        .generator = std::string("megascope ") + MEGASCOPE_VERSION,
+                        .progress = progress.reporter(collective.rank() == 0)};
+    ExportResult mine;
+    const Status exported = module.run_export(job, mine);
+    if (collective.rank() == 0) {
+      result = mine;
+      failure = exported.message();
+    }
+    return exported.is_ok() ? 0 : 1;
+  });
+  progress.clear();
+  if (!failure.empty()) return Status::error(failure);
+  if (!status.is_ok()) return status;
+  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", format.c_str(), folder.c_str(),
+              result.path.c_str(), human_count(result.records).c_str(),
+              human_bytes(result.bytes).c_str(),
+              human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
+              progress.figures().c_str());
+  std::fflush(stdout);
+  return Status::ok();
+}
+
+Status export_format(const trace::RunSource& run, const std::string& format,
+                     const std::string& folder, std::size_t members) {
+  std::string library_folder;
+  Status status = find_library_folder(library_folder);
+  const ModuleTable* module = nullptr;
+  if (status.is_ok()) status = load_module(library_folder, format, module);
+  if (status.is_ok()) status = export_together(run, *module, format, folder, members);
+  return status.is_ok() ? status : Status::error(format + ": " + status.message());
+}
+
+}  // namespace
+
+int export_run(const ExportArguments& arguments) {
+  std::unique_ptr<trace::RunSource> run;
+  const std::string folder = arguments.out.empty() ? arguments.folder : arguments.out;
+  Status status = open_run(arguments.folder, run);
+  if (status.is_ok()) status = make_folder(folder);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  int code = kSuccess;
+  const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
+  for (const std::string& format : arguments.formats) {
+    status = export_format(*run, format, folder, members);
+    if (status.is_ok()) continue;
+    say(status.message());
+    code = kUnusable;
+  }
+  return code;
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,145 @@
+#include "core/base/text.h"
+#include "core/config/options.h"
+#include "core/lifecycle/module_loader.h"
+#include "mpi_layer/regions.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/installation.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+/// `megascope info`: what this build has, from the tables themselves.
+namespace megascope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Module {
+  std::string name;
+  Status status;  ///< can it be loaded?
+};
+
+std::string module_path(const std::string& folder, const std::string& name) {
+  return folder + "/libmegascope_" + name + ".so";
+}
+
+std::vector<Module> modules() {
+  std::string folder;
+  const Status found = find_library_folder(folder);
+  std::vector<Module> all;
+  for (const std::string& name : export_formats()) {
+    const ModuleTable* table = nullptr;
+    std::error_code error;
+    Status status = found;
+    const bool is_there = std::filesystem::exists(module_path(folder, name), error);
+    if (found.is_ok())
+      status =
+          is_there ? load_module(folder, name, table) : Status::error("not part of this build");
+    all.push_back({name, status});
+  }
+  return all;
+}
+
+const char* depth_name(mpi::Depth depth) {
+  return depth == mpi::Depth::kFullMeaning ? "full" : "enter_leave";
+}
+
+Json functions_json() {
+  Json wrapped = Json::array();
+  for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
+    wrapped.push_back({{"name", function.name},
+                       {"group", function.group},
+                       {"depth", depth_name(function.depth)}});
+  }
+  return {{"wrapped", std::move(wrapped)}, {"not_wrapped", mpi::functions_not_wrapped()}};
+}
+
+Json options_json() {
+  Json all = Json::array();
+  for (const config::OptionRow& row : config::option_rows()) {
+    all.push_back({{"name", row.name},
+                   {"default", config::default_for_people(row)},
+                   {"unit", row.unit},
+                   {"range", config::accepted_text(row)},
+                   {"help", row.help},
+                   {"example", row.example}});
+  }
+  return all;
+}
+
+std::string info_json() {
+  std::string folder;
+  const Status found = find_library_folder(folder);
+  Json features = Json::object();
+  Json problems = Json::object();
+  for (const Module& module : modules()) {
+    features[module.name] = module.status.is_ok();
+    if (!module.status.is_ok()) problems[module.name] = module.status.message();
+  }
+  for (const char* absent : {"cuda", "live", "fortran"}) features[absent] = false;
+  Json json;
+  json["version"] = MEGASCOPE_VERSION;
+  json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
+  json["mpi"] = MEGASCOPE_MPI_NAME;
+  json["features"] = std::move(features);
+  json["problems"] = std::move(problems);
+  json["options"] = options_json();
+  json["functions"] = functions_json();
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string functions_text() {
+  std::size_t full = 0;
+  const std::vector<mpi::WrappedFunction> wrapped = mpi::wrapped_functions();
+  for (const mpi::WrappedFunction& function : wrapped)
+    full += function.depth == mpi::Depth::kFullMeaning ? 1U : 0U;
+  const std::vector<std::string> missing = mpi::functions_not_wrapped();
+  std::string text = fmt::format(
+      "MPI functions  {} recorded: {} with full meaning, {} with entry and exit; {} not wrapped\n",
+      wrapped.size(), full, wrapped.size() - full, missing.size());
+  std::string line;
+  for (const std::string& name : missing) {
+    if (line.size() + name.size() > 84) {
+      text += "               " + line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + name;
+  }
+  return line.empty() ? text : text + "               " + line + '\n';
+}
+
+std::string info_text() {
+  std::string folder;
+  const Status found = find_library_folder(folder);
+  std::string text = fmt::format("MegaScope {}\n\n", MEGASCOPE_VERSION);
+  text +=
+      "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) + '\n';
+  text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);
+  for (const Module& module : modules()) {
+    text += fmt::format("Export         {:<9} {}\n", module.name,
+                        module.status.is_ok() ? "yes" : "no: " + module.status.message());
+  }
+  text += "Not yet there  Fortran interfaces, GPU activity, live view\n" + functions_text();
+  text += "\nOptions, as environment variables:\n";
+  for (const config::OptionRow& row : config::option_rows()) {
+    text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,
+                        config::default_for_people(row), row.help, config::accepted_text(row));
+  }
+  return text;
+}
+
+}  // namespace
+
+int show_info(const InfoArguments& arguments) {
+  const std::string text = arguments.as_options_markdown ? config::options_markdown()
+                           : arguments.as_json           ? info_json()
+                                                         : info_text();
+  std::fputs(text.c_str(), stdout);
+  return kSuccess;
+}
+
+}  // namespace megascope::cli

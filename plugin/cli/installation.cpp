@@ -1,0 +1,43 @@
+#include "plugin/cli/installation.h"
+
+#include "core/config/options.h"
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace megascope::cli {
+namespace fs = std::filesystem;
+
+std::string own_path() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
+
+Status find_library_folder(std::string& folder) {
+  const fs::path prefix = fs::path(own_path()).parent_path().parent_path();
+  std::string tried;
+  for (const char* name : {"lib", MEGASCOPE_INSTALL_LIBDIR, "lib64"}) {
+    const fs::path candidate = prefix / name;
+    std::error_code error;
+    if (fs::exists(candidate / kLibraryName, error)) {
+      folder = candidate.string();
+      return Status::ok();
+    }
+    tried += (tried.empty() ? "" : ", ") + candidate.string();
+  }
+  return Status::error(std::string(kLibraryName) + " is in none of " + tried);
+}
+
+std::vector<std::string> export_formats() {
+  std::vector<std::string> formats;
+  for (const config::OptionRow& row : config::option_rows()) {
+    if (row.name != "MEGASCOPE_EXPORT") continue;
+    for (const std::string_view choice : config::choices_of(row)) {
+      if (choice != "none") formats.emplace_back(choice);
+    }
+  }
+  return formats;
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,151 @@
+#include "plugin/cli/launcher.h"
+
+#include "core/base/text.h"
+
+#include <algorithm>
+
+namespace megascope::cli {
+namespace {
+
+constexpr std::string_view kPreloadName = "LD_PRELOAD";
+constexpr std::string_view kPreloadSetting = "LD_PRELOAD=";
+constexpr std::string_view kExportOption = "--export";
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// "mpirun" of "mpirun.openmpi" and of "mpirun".
+bool is_named(std::string_view name, std::string_view wanted) {
+  return name == wanted || (name.starts_with(wanted) && name[wanted.size()] == '.');
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    if (end != 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+bool is_any(std::string_view name, std::initializer_list<std::string_view> wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](std::string_view one) { return is_named(name, one); });
+}
+
+/// Open MPI's -x. A preload that the user passes on already goes behind ours, in the same place.
+void add_open_mpi(const Preload& preload, std::vector<std::string>& command) {
+  bool is_set = false;
+  for (std::size_t i = 1; i + 1 < command.size(); ++i) {
+    if (command[i] != "-x" && command[i] != "--x") continue;
+    std::string& setting = command[i + 1];
+    if (setting == kPreloadName)
+      setting = std::string(kPreloadSetting) + preload_value(preload);
+    else if (setting.starts_with(kPreloadSetting))
+      setting.insert(kPreloadSetting.size(), preload.library + ":");
+    else
+      continue;
+    is_set = true;
+  }
+  std::vector<std::string> added;
+  if (!is_set) added = {"-x", std::string(kPreloadSetting) + preload_value(preload)};
+  for (const std::string& name : preload.variables) added.insert(added.end(), {"-x", name});
+  command.insert(command.begin() + 1, added.begin(), added.end());
+}
+
+/// Hydra hands its environment on; only the preload must be told apart.
+void add_hydra(const Preload& preload, std::vector<std::string>& command) {
+  command.insert(command.begin() + 1, {"-genv", std::string(kPreloadName), preload_value(preload)});
+}
+
+/// What srun shall export: the user's list with ours added. NONE and NIL stand alone, so they give
+/// way to the list, which without ALL exports as little.
+std::string export_list(const Preload& preload, const std::string& users) {
+  std::vector<std::string> kept;
+  std::string behind = preload.existing;
+  for (const std::string& word : split_at_commas(users)) {
+    if (word == "NONE" || word == "NIL" || word == kPreloadName) continue;
+    if (word.starts_with(kPreloadSetting))
+      behind = word.substr(kPreloadSetting.size());
+    else
+      kept.push_back(word);
+  }
+  Preload merged = preload;
+  merged.existing = behind;
+  kept.push_back(std::string(kPreloadSetting) + preload_value(merged));
+  const bool has_all = std::find(kept.begin(), kept.end(), "ALL") != kept.end();
+  if (!has_all) kept.insert(kept.end(), preload.variables.begin(), preload.variables.end());
+  return joined(kept, ",");
+}
+
+void add_srun(const Preload& preload, std::vector<std::string>& command) {
+  for (std::size_t i = 1; i < command.size() && command[i] != "--"; ++i) {
+    if (command[i] == kExportOption && i + 1 < command.size()) {
+      command[i + 1] = export_list(preload, command[i + 1]);
+      return;
+    }
+    const std::string with_value = std::string(kExportOption) + "=";
+    if (command[i].starts_with(with_value)) {
+      command[i] = with_value + export_list(preload, command[i].substr(with_value.size()));
+      return;
+    }
+  }
+  const std::string users = preload.slurm_export.empty() ? "ALL" : preload.slurm_export;
+  command.insert(command.begin() + 1,
+                 std::string(kExportOption) + "=" + export_list(preload, users));
+}
+
+}  // namespace
+
+LauncherKind launcher_kind(std::string_view typed, std::string_view resolved_path) {
+  const std::string_view name = base_name(typed);
+  const std::string_view resolved = base_name(resolved_path);
+  if (is_named(name, "srun")) return LauncherKind::kSrun;
+  if (is_any(resolved, {"orterun", "prterun", "prun"}) || name.ends_with(".openmpi") ||
+      is_named(name, "orterun")) {
+    return LauncherKind::kOpenMpi;
+  }
+  if (resolved.ends_with(".hydra") || name.ends_with(".mpich") || name.ends_with(".hydra"))
+    return LauncherKind::kHydra;
+  return is_any(name, {"mpirun", "mpiexec"}) ? LauncherKind::kMpi : LauncherKind::kNone;
+}
+
+LauncherKind launcher_kind_by_version(std::string_view version_text) {
+  const std::string text = lower_case(version_text);
+  const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (has("open mpi") || has("open rte") || has("openrte") || has("prrte"))
+    return LauncherKind::kOpenMpi;
+  return has("hydra") || has("mpich") || has("intel(r) mpi") ? LauncherKind::kHydra
+                                                             : LauncherKind::kMpi;
+}
+
+std::string preload_value(const Preload& preload) {
+  return preload.existing.empty() ? preload.library : preload.library + ":" + preload.existing;
+}
+
+Status add_preload(LauncherKind kind, const Preload& preload, std::vector<std::string>& command) {
+  switch (kind) {
+    case LauncherKind::kNone:
+      return Status::ok();
+    case LauncherKind::kOpenMpi:
+      add_open_mpi(preload, command);
+      return Status::ok();
+    case LauncherKind::kHydra:
+      add_hydra(preload, command);
+      return Status::ok();
+    case LauncherKind::kSrun:
+      if (preload_value(preload).find(',') != std::string::npos) {
+        return Status::error("srun --export cannot carry a path with a comma: " +
+                             preload_value(preload));
+      }
+      add_srun(preload, command);
+      return Status::ok();
+    case LauncherKind::kMpi:
+      break;
+  }
+  return Status::error("cannot tell whose launcher " + command.front() +
+                       " is: start the ranks with it and MegaScope below, as in `" +
+                       command.front() + " -n 4 megascope run -- ./app`");
+}
+
+}  // namespace megascope::cli

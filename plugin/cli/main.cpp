@@ -1,0 +1,154 @@
+#include "plugin/cli/commands.h"
+#include "plugin/cli/installation.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace megascope::cli {
+
+void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", sentence.c_str()); }
+
+namespace {
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 the result is readable, 1 a finding where a command looks for one, 2 bad usage "
+    "or input.";
+
+/// Where the command to run begins: behind `--`, else at the first word that is no option of ours.
+std::size_t command_start(const std::vector<std::string>& words) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--" || !word.starts_with('-')) return i;
+    if (word == "-o" || word == "--out" || word == "-e" || word == "--export") ++i;
+  }
+  return words.size();
+}
+
+/// Everything that the user can say.
+struct CommandLine {
+  CLI::App app{"Shows what an MPI job is doing, without changing the program.", "megascope"};
+  RunArguments run;
+  InfoArguments info;
+  ReportArguments report;
+  ExportArguments exports;
+  std::string recover_folder;
+
+  CommandLine() {
+    app.set_version_flag("--version", std::string("megascope ") + MEGASCOPE_VERSION);
+    app.require_subcommand(1);
+    app.footer(kExitCodes);
+    app.failure_message([](const CLI::App*, const CLI::Error& error) {
+      return "megascope: " + std::string(error.what()) + "; see megascope --help\n";
+    });
+    add_run();
+    add_info();
+    add_report();
+    add_export();
+    add_recover();
+  }
+
+  void add_run() {
+    CLI::App* command =
+        app.add_subcommand("run", "Runs an MPI program, or a launcher with it, and records it");
+    command->add_option("COMMAND", run.command,
+                        "Program or launcher, with its arguments; `--` may come first");
+    command->add_option("-o,--out", run.out,
+                        "Run folder to make; an existing one is not overwritten (MEGASCOPE_OUT)");
+    command->add_option("-e,--export", run.exports,
+                        "Formats to write at the end, as in otf2,perfetto (MEGASCOPE_EXPORT)");
+    command->footer(
+        "  megascope run -- mpirun -n 4 ./app      the ranks are recorded, the launcher is not\n"
+        "  megascope run -- srun -n 4 ./app        the same under Slurm\n"
+        "  mpirun -n 4 megascope run -- ./app      also possible\n\n"
+        "MEGASCOPE_* variables reach the ranks (see megascope info). The exit code is the "
+        "command's own;\n"
+        "2 when it could not be started.");
+  }
+
+  void add_info() {
+    CLI::App* command = app.add_subcommand(
+        "info", "Shows version, formats, options, and the MPI functions recorded");
+    CLI::Option* json = command->add_flag("--json", info.as_json, "For programs");
+    command
+        ->add_flag("--options-markdown", info.as_options_markdown,
+                   "The options as a page of documentation")
+        ->excludes(json);
+  }
+
+  void add_report() {
+    CLI::App* command = app.add_subcommand("report", "Prints the report of a run from its traces");
+    command->add_option("DIR", report.folder, "Run folder")->required();
+    command->add_flag("--json", report.as_json, "For programs (docs/report.md)");
+    command->add_option("-j,--jobs", report.jobs, "Processes to work with; one a core if not given")
+        ->check(CLI::Range(1, 1024));
+  }
+
+  void add_export() {
+    CLI::App* command = app.add_subcommand("export", "Writes a run in another format");
+    command->add_option("DIR", exports.folder, "Run folder")->required();
+    command
+        ->add_option("-f,--format", exports.formats,
+                     "otf2, perfetto or chrome; several with a comma between")
+        ->required()
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(export_formats()));
+    command->add_option(
+        "-o,--out", exports.out,
+        "Folder to write into, the run folder if not given; nothing is overwritten");
+    command
+        ->add_option("-j,--jobs", exports.jobs, "Processes to work with; one a core if not given")
+        ->check(CLI::Range(1, 1024));
+  }
+
+  void add_recover() {
+    CLI::App* command =
+        app.add_subcommand("recover", "Brings back the traces that a killed run left on this node");
+    command->add_option("DIR", recover_folder, "Run folder")->required();
+    command->footer("Run it on every node of the run; it may be repeated.");
+  }
+
+  int dispatch() {
+    if (app.got_subcommand("run")) return run_command(run);
+    if (app.got_subcommand("info")) return show_info(info);
+    if (app.got_subcommand("report")) return print_report(report);
+    if (app.got_subcommand("export")) return export_run(exports);
+    return recover_traces(recover_folder);
+  }
+};
+
+int run_main(std::vector<std::string> words) {
+  CommandLine line;
+  const bool is_run = words.size() > 1 && words[1] == "run";
+  if (is_run) {  // the command's own options are not ours to read
+    const std::size_t start = command_start(words);
+    const std::size_t first = start < words.size() && words[start] == "--" ? start + 1 : start;
+    if (first < words.size())
+      line.run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
+    words.resize(start);
+  }
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend() - 1);  // what CLI11 takes
+    line.app.parse(reversed);
+    if (is_run && line.run.command.empty()) throw CLI::RequiredError("COMMAND");
+  } catch (const CLI::ParseError& error) {
+    return line.app.exit(error) == 0 ? kSuccess : kUnusable;
+  }
+  return line.dispatch();
+}
+
+}  // namespace
+}  // namespace megascope::cli
+
+int main(int argc, char** argv) {
+  try {
+    return megascope::cli::run_main(std::vector<std::string>(argv, argv + argc));
+  } catch (const std::exception& error) {
+    megascope::cli::say(error.what());
+    return megascope::cli::kUnusable;
+  }
+}

@@ -1,0 +1,100 @@
+#include "core/base/text.h"
+#include "exporters/report/nothing_recorded.h"
+#include "exporters/report/summary.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/fork_collective.h"
+#include "plugin/cli/progress.h"
+#include "plugin/cli/run_share.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+/// `megascope report`: from the native traces, by all cores.
+namespace megascope::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMaxStoredBytes = 256U << 20;
+
+Status summarize_together(const trace::RunSource& run, std::size_t members,
+                          report::RunReport& report) {
+  Progress progress("report");
+  const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
+    const RunShare share = share_of(run, static_cast<std::size_t>(collective.rank()), members);
+    std::vector<std::uint64_t> trace_bytes;
+    for (const std::int32_t rank : share.world_ranks())
+      trace_bytes.push_back(run.file(rank).used_bytes());
+    report::RunReport mine = report::summarize_run(share, MEGASCOPE_VERSION, trace_bytes,
+                                                   progress.reporter(collective.rank() == 0));
+    const Status merged = report::merge_up(collective, mine);
+    if (!merged.is_ok()) say(merged.message());
+    if (collective.rank() == 0) report = std::move(mine);
+    return merged.is_ok() ? 0 : 1;
+  });
+  progress.clear();
+  return status;
+}
+
+/// The exports that the run's own report names and that are still there. A report that cannot be
+/// read names none.
+std::vector<report::ExportRow> stored_exports(const std::string& folder) {
+  const std::string path = folder + "/" + trace::kReportJsonFile;
+  std::error_code error;
+  if (!fs::exists(path, error) || fs::file_size(path, error) > kMaxStoredBytes || error) return {};
+  std::ifstream file(path);
+  const json stored = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  std::vector<report::ExportRow> rows;
+  if (!stored.is_object() || !stored.contains("exports") || !stored["exports"].is_array())
+    return rows;
+  for (const json& entry : stored["exports"]) {
+    if (!entry.is_object()) continue;
+    const json format = entry.value("format", json());
+    const json file_path = entry.value("path", json());
+    const json records = entry.value("records", json());
+    const json bytes = entry.value("bytes", json());
+    if (!format.is_string() || !file_path.is_string() || !records.is_number_unsigned() ||
+        !bytes.is_number_unsigned())
+      continue;
+    if (!fs::exists(folder + "/" + file_path.get<std::string>(), error)) continue;
+    rows.push_back({format.get<std::string>(), file_path.get<std::string>(),
+                    records.get<std::uint64_t>(), bytes.get<std::uint64_t>()});
+  }
+  return rows;
+}
+
+}  // namespace
+
+int print_report(const ReportArguments& arguments) {
+  std::unique_ptr<trace::RunSource> run;
+  Status status = open_run(arguments.folder, run);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  report::RunReport report;
+  status =
+      summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()), report);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  report.folder = arguments.folder;
+  report.exports = stored_exports(arguments.folder);
+  std::error_code error;
+  if (!report.covers_all_calls &&
+      fs::exists(arguments.folder + "/" + trace::kReportTextFile, error)) {
+    report.notes.push_back(std::string(trace::kReportTextFile) +
+                           " in the run folder, made when the run ended, counts all calls");
+  }
+  const std::string text = arguments.as_json ? report::to_json(report) : report::to_text(report);
+  std::fputs(text.c_str(), stdout);
+  return kSuccess;
+}
+
+}  // namespace megascope::cli

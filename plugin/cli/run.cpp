@@ -1,0 +1,162 @@
+#include "core/base/text.h"
+#include "core/config/environment.h"
+#include "core/config/options.h"
+#include "exporters/report/nothing_recorded.h"
+#include "plugin/cli/child.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/installation.h"
+#include "plugin/cli/launcher.h"
+#include "plugin/cli/program_check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <limits.h>
+#include <set>
+#include <system_error>
+#include <unistd.h>
+
+/// `megascope run`: the preload for the ranks, and only for them.
+namespace megascope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using config::environment_value;
+
+constexpr std::uint64_t kFirstPseudoStep =
+    4'294'967'290;  // Slurm's batch and interactive steps are no ranks
+
+/// Was this process itself started as a rank of a job?
+bool is_started_as_rank() {
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    if (!environment_value(name).empty()) return true;
+  }
+  const auto step = parse_count(environment_value("SLURM_STEP_ID"));
+  return step.has_value() && *step < kFirstPseudoStep;
+}
+
+std::vector<std::string> variable_names(const std::vector<Setting>& settings) {
+  std::set<std::string> names;
+  for (const std::string& entry : config::environment_entries())
+    names.insert(entry.substr(0, entry.find('=')));
+  for (const Setting& setting : settings) names.insert(setting.name);
+  return {names.begin(), names.end()};
+}
+
+LauncherKind kind_of(const std::string& command) {
+  const std::string path = find_program(command);
+  const LauncherKind kind = launcher_kind(command, path);
+  if (kind != LauncherKind::kMpi || path.empty()) return kind;
+  return launcher_kind_by_version(output_of({command, "--version"}));
+}
+
+/// The run folder is made by the first rank, wherever that is and whatever folder it has changed
+/// to. So that it can be found here, it gets an absolute name, except under srun, where the default
+/// names the step.
+std::string folder_prefix(LauncherKind kind, std::vector<Setting>& settings) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const auto given = std::find_if(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.name == "MEGASCOPE_OUT";
+  });
+  const std::string out =
+      given != settings.end() ? given->value : environment_value("MEGASCOPE_OUT");
+  if (!out.empty()) return (here / out).lexically_normal().string();
+  if (kind == LauncherKind::kSrun) return (here / "megascope-").string();
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string node = std::string(host).substr(0, std::string(host).find('.'));
+  const std::string made_up =
+      (here / ("megascope-" + node + "-" + std::to_string(getpid()))).string();
+  settings.push_back({"MEGASCOPE_OUT", made_up});
+  return made_up;
+}
+
+/// Folders whose path begins so.
+std::set<std::string> folders_from(std::string prefix) {
+  while (prefix.size() > 1 && prefix.ends_with('/')) prefix.pop_back();
+  std::set<std::string> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(prefix).parent_path(), error)) {
+    if (entry.path().string().starts_with(prefix) && entry.is_directory(error))
+      folders.insert(entry.path().string());
+  }
+  return folders;
+}
+
+/// The program that a launcher's command line starts: its first word that is a program, behind the
+/// launcher.
+std::string started_program(const std::vector<std::string>& command, LauncherKind kind) {
+  if (kind == LauncherKind::kNone) return find_program(command.front());
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    if (command[i].starts_with('-')) continue;
+    const std::string program = find_program(command[i]);
+    if (!program.empty()) return program;
+  }
+  return {};
+}
+
+void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
+                     const std::string& prefix) {
+  report::NothingRecorded facts;
+  facts.subject = command.front();
+  if (parse_bool(environment_value("MEGASCOPE_ENABLE")).value_or(true)) {
+    facts.excluded = {report::NothingCause::kDisabled};
+  } else {
+    facts.found = {report::NothingCause::kDisabled};
+    facts.details = {""};
+  }
+  const std::string program = started_program(command, kind);
+  if (!program.empty()) check_program(program, facts);
+  const std::string page = report::nothing_recorded_text(facts);
+  std::fputs(page.c_str(), stderr);
+  if (facts.found.empty())
+    say("there is no new run folder " + prefix + (kind == LauncherKind::kSrun ? "*" : ""));
+}
+
+std::vector<Setting> wanted_settings(const RunArguments& arguments) {
+  std::vector<Setting> settings;
+  if (!arguments.out.empty()) settings.push_back({"MEGASCOPE_OUT", arguments.out});
+  if (!arguments.exports.empty()) settings.push_back({"MEGASCOPE_EXPORT", arguments.exports});
+  return settings;
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments) {
+  std::string folder;
+  Status status = find_library_folder(folder);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  std::vector<Setting> settings = wanted_settings(arguments);
+  Preload preload{.library = folder + "/" + kLibraryName,
+                  .existing = environment_value("LD_PRELOAD"),
+                  .variables = {},
+                  .slurm_export = environment_value("SLURM_EXPORT_ENV")};
+  const Setting own_preload{"LD_PRELOAD", preload_value(preload)};
+  std::vector<std::string> command = arguments.command;
+  if (is_started_as_rank()) {
+    settings.push_back(own_preload);
+    say(become(command, settings).message());
+    return kUnusable;
+  }
+  const LauncherKind kind = kind_of(command.front());
+  const std::string prefix = folder_prefix(kind, settings);
+  preload.variables = variable_names(settings);
+  if (kind == LauncherKind::kNone) settings.push_back(own_preload);
+  status = add_preload(kind, preload, command);
+  const std::set<std::string> before = folders_from(prefix);
+  ChildEnd end;
+  if (status.is_ok()) status = run_child(command, settings, end);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  if (folders_from(prefix) == before) explain_nothing(arguments.command, kind, prefix);
+  end_like(end);
+}
+
+}  // namespace megascope::cli
