@@ -48,6 +48,8 @@ Status Recorder::open(const ProcessInfo& info) {
 
 void Recorder::write_header(const ProcessInfo& info) {
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
+  const ClockPoint first = info.clock_points.empty() ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
+                                                     : info.clock_points.front();
   std::memcpy(header_->magic, trace::kFileMagic, sizeof header_->magic);
   header_->version = trace::kFormatVersion;
   header_->header_bytes = trace::kFileHeaderBytes;
@@ -59,13 +61,14 @@ void Recorder::write_header(const ProcessInfo& info) {
   header_->end_state = static_cast<std::uint32_t>(EndState::kRunning);
   header_->is_solo = info.is_solo ? 1 : 0;
   header_->start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
-  header_->start_monotonic_ns = now.monotonic_ns;
-  header_->start_realtime_ns = now.realtime_ns;
+  header_->first_moment_ticks = first.ticks;
+  header_->first_moment_monotonic_ns = first.monotonic_ns;
+  header_->first_moment_realtime_ns = first.realtime_ns;
   const std::size_t length = std::min(info.run_id.size(), sizeof header_->run_id - 1);
   std::memcpy(header_->run_id, info.run_id.data(), length);
   definitions_.info.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
   definitions_.info.start_ticks = header_->start_ticks;
-  definitions_.info.clock_points = {{now.ticks, now.monotonic_ns, now.realtime_ns}};
+  definitions_.info.clock_points = {first};
 }
 
 EventBuffer* Recorder::buffer_of_this_thread() {

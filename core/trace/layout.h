@@ -59,9 +59,10 @@ struct FileHeader {
   std::uint32_t thread_level;
   std::uint32_t end_state;     ///< EndState
   std::uint32_t is_solo;
-  std::uint64_t start_ticks;
-  std::int64_t start_monotonic_ns;
-  std::int64_t start_realtime_ns;
+  std::uint64_t start_ticks;   ///< when recording began
+  std::uint64_t first_moment_ticks;  ///< one moment on three clocks, before MPI was started
+  std::int64_t first_moment_monotonic_ns;
+  std::int64_t first_moment_realtime_ns;
   std::uint64_t end_ticks;     ///< 0 while running
   std::int64_t end_monotonic_ns;
   std::int64_t end_realtime_ns;

@@ -87,7 +87,8 @@ void TraceFile::read_header(const FileHeader& header) {
                        : EndState::kRunning;
   info.is_solo = header.is_solo != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
-  info.clock_points.push_back({header.start_ticks, header.start_monotonic_ns, header.start_realtime_ns});
+  info.clock_points.push_back(
+      {header.first_moment_ticks, header.first_moment_monotonic_ns, header.first_moment_realtime_ns});
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     definitions_.losses[i] = header.losses[i].load(std::memory_order_relaxed);
   }

@@ -51,6 +51,9 @@ bool Session::prepare() {
   }
   use_tsc_ = has_tsc;
   own_run_id_ = make_run_id();
+  // Starting MPI takes long enough to tell the rate of ticks well, should there never be another moment.
+  const clock::Moment moment = clock::measure_moment(use_tsc_);
+  first_moment_ = {moment.ticks, moment.monotonic_ns, moment.realtime_ns};
   return true;
 }
 
@@ -68,6 +71,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.thread_level = facts.thread_level;
   info.clock_domain = clock::domain(use_tsc_);
   info.start_ticks = facts.start_ticks;
+  info.clock_points = {first_moment_};
   return info;
 }
 

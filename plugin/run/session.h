@@ -50,6 +50,7 @@ class Session final : public Runtime {
   std::string folder_;          ///< the run folder; of solo ranks their part of it
   std::string trace_path_;      ///< where the native trace lies now
   StartFacts facts_;
+  ClockPoint first_moment_;
   bool is_alone_ = false;       ///< no other rank will be heard of
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
