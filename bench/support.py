@@ -79,6 +79,11 @@ class Run:
             return report
         return None
 
+    def report_text(self):
+        for path in pathlib.Path(self.folder).glob("megascope-*/report.txt"):
+            return path.read_text()
+        return ""
+
     def trace_bytes(self, suffix):
         return sum(path.stat().st_blocks * 512 for path in pathlib.Path(self.folder).rglob("*" + suffix))
 

@@ -1,6 +1,8 @@
 #include "mpi_layer/mpi_collective.h"
 
-#include <limits>
+#include <mpi.h>
+
+#include <algorithm>
 #include <string>
 
 #include "mpi_layer/abi.h"

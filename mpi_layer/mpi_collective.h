@@ -1,7 +1,6 @@
 #pragma once
 
-#include <mpi.h>
-
+#include <cstdint>
 #include <memory>
 
 #include "core/lifecycle/collective.h"

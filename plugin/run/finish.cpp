@@ -11,6 +11,7 @@
 #include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
 #include "exporters/report/summary.h"
+#include "mpi_layer/mpi_collective.h"
 #include "plugin/run/output.h"
 #include "plugin/run/session.h"
 
@@ -72,7 +73,26 @@ void Session::end(Collective* collective, const Company& company) {
   report::RunReport report = report_of_rank();
   status = report::merge_up(group, report);
   if (status.is_ok()) run_exports(group, clocks, report);
+  if (options_.values.verbose) note_messages(group, report);
   if (group.rank() == 0) write_report(report);
+}
+
+/// How much traffic of our own the end took, for those who ask.
+void Session::note_messages(Collective& collective, report::RunReport& report) {
+  const std::uint64_t mine = mpi::own_message_count();
+  Collective::Bytes bytes(sizeof mine);
+  std::memcpy(bytes.data(), &mine, sizeof mine);
+  const Status status = collective.merge_up(bytes, [](Collective::Bytes& most, std::span<const std::byte> other) {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    std::memcpy(&a, most.data(), sizeof a);
+    std::memcpy(&b, other.data(), sizeof b);
+    if (b > a) std::memcpy(most.data(), &b, sizeof b);
+  });
+  std::uint64_t most = 0;
+  std::memcpy(&most, bytes.data(), sizeof most);
+  if (!status.is_ok() || collective.rank() != 0) return;
+  report.notes.push_back("own messages at the end: at most " + std::to_string(most) + " sent by one rank");
 }
 
 Status Session::share_folder(Collective& collective, const Company& company) {

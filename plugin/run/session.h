@@ -38,6 +38,7 @@ class Session final : public Runtime {
   std::vector<std::string> agree_on_formats(Collective& collective, const report::RunReport& report);
   Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
                     report::RunReport& report);
+  static void note_messages(Collective& collective, report::RunReport& report);
   void write_report(report::RunReport& report);
   bool is_first() const { return facts_.world_rank == 0 || is_alone_; }
 
