@@ -105,6 +105,21 @@ class Summary {
   std::uint64_t startup_ns_ = 0;
 };
 
+double tick_ns(const ProcessInfo& info, const RankFacts& facts) {
+  return facts.ns_per_tick > 0 ? facts.ns_per_tick : ns_per_tick(info);
+}
+
+/// When recording began, from the first moment at which all clocks were read.
+std::int64_t start_realtime_ns(const ProcessInfo& info, const RankFacts& facts) {
+  if (info.clock_points.empty()) return 0;
+  const ClockPoint& first = info.clock_points.front();
+  if (info.start_ticks == 0) return first.realtime_ns;
+  const auto since_first =
+      static_cast<std::int64_t>(info.start_ticks - first.ticks);  // may be negative
+  return first.realtime_ns +
+         static_cast<std::int64_t>(static_cast<double>(since_first) * tick_ns(info, facts));
+}
+
 void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& report) {
   report.version = facts.version;
   report.run_id = cut(info.run_id);
@@ -113,7 +128,7 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.programs = {
       cut(info.command_line.empty() ? info.program : info.command_line, kMaxCommandBytes)};
   report.world_size = info.world_size;
-  if (!info.clock_points.empty()) report.start_realtime_ns = info.clock_points.front().realtime_ns;
+  report.start_realtime_ns = start_realtime_ns(info, facts);
   report.nodes = {cut(info.host)};
   report.notes = facts.notes;
   report.covers_all_calls = facts.covers_all_calls;
@@ -165,8 +180,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   rank.wall_ns = scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
   rank.thread_count =
       static_cast<std::uint32_t>(std::max<std::size_t>(1, definitions.locations.size()));
-  rank.overhead_ns =
-      scaled(info.overhead_ticks, facts.ns_per_tick > 0 ? facts.ns_per_tick : ns_per_tick(info));
+  rank.overhead_ns = scaled(info.overhead_ticks, tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
   rank.is_solo = info.is_solo;

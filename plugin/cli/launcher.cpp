@@ -33,24 +33,45 @@ bool is_any(std::string_view name, std::initializer_list<std::string_view> wante
                      [&](std::string_view one) { return is_named(name, one); });
 }
 
-/// Open MPI's -x. A preload that the user passes on already goes behind ours, in the same place.
-void add_open_mpi(const Preload& preload, std::vector<std::string>& command) {
+/// Open MPI's -x, which goes for one of the programs between colons only. A preload that the user
+/// passes on already goes behind ours, in the same place.
+std::vector<std::string> with_settings(const Preload& preload, std::vector<std::string> words) {
   bool is_set = false;
-  for (std::size_t i = 1; i + 1 < command.size(); ++i) {
-    if (command[i] != "-x" && command[i] != "--x") continue;
-    std::string& setting = command[i + 1];
-    if (setting == kPreloadName)
+  std::vector<std::string> named;  // variables that the user passes on already
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] != "-x" && words[i] != "--x") continue;
+    std::string& setting = words[i + 1];
+    named.push_back(setting.substr(0, setting.find('=')));
+    if (setting == kPreloadName) {
       setting = std::string(kPreloadSetting) + preload_value(preload);
-    else if (setting.starts_with(kPreloadSetting))
+    } else if (setting.starts_with(kPreloadSetting)) {
       setting.insert(kPreloadSetting.size(), preload.library + ":");
-    else
+    } else {
       continue;
+    }
     is_set = true;
   }
   std::vector<std::string> added;
   if (!is_set) added = {"-x", std::string(kPreloadSetting) + preload_value(preload)};
-  for (const std::string& name : preload.variables) added.insert(added.end(), {"-x", name});
-  command.insert(command.begin() + 1, added.begin(), added.end());
+  for (const std::string& name : preload.variables) {
+    if (std::find(named.begin(), named.end(), name) == named.end())
+      added.insert(added.end(), {"-x", name});
+  }
+  words.insert(words.begin(), added.begin(), added.end());
+  return words;
+}
+
+void add_open_mpi(const Preload& preload, std::vector<std::string>& command) {
+  std::vector<std::string> whole = {command.front()};
+  for (auto begin = command.begin() + 1;;) {
+    const auto end = std::find(begin, command.end(), ":");
+    const std::vector<std::string> words = with_settings(preload, {begin, end});
+    whole.insert(whole.end(), words.begin(), words.end());
+    if (end == command.end()) break;
+    whole.push_back(*end);
+    begin = end + 1;
+  }
+  command = std::move(whole);
 }
 
 /// Hydra hands its environment on; only the preload must be told apart.

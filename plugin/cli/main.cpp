@@ -1,3 +1,4 @@
+#include "core/base/text.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/installation.h"
 
@@ -9,9 +10,6 @@
 #include <vector>
 
 namespace megascope::cli {
-
-void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", sentence.c_str()); }
-
 namespace {
 
 constexpr char kExitCodes[] =
@@ -121,8 +119,26 @@ struct CommandLine {
   }
 };
 
+/// A word that is no command of ours; empty when there is none.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[1].starts_with('-')) return {};
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == words[1]) return {};
+    names.push_back(command->get_name());
+  }
+  const std::string_view nearest = nearest_name(words[1], names);
+  return "there is no command " + words[1] +
+         (nearest.empty() ? "" : "; did you mean " + std::string(nearest));
+}
+
 int run_main(std::vector<std::string> words) {
   CommandLine line;
+  const std::string unknown = unknown_command(line.app, words);
+  if (!unknown.empty()) {
+    say(unknown + "; see megascope --help");
+    return kUnusable;
+  }
   const bool is_run = words.size() > 1 && words[1] == "run";
   if (is_run) {  // the command's own options are not ours to read
     const std::size_t start = command_start(words);

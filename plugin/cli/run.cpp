@@ -50,26 +50,33 @@ LauncherKind kind_of(const std::string& command) {
   return launcher_kind_by_version(output_of({command, "--version"}));
 }
 
-/// The run folder is made by the first rank, wherever that is and whatever folder it has changed
-/// to. So that it can be found here, it gets an absolute name, except under srun, where the default
-/// names the step.
-std::string folder_prefix(LauncherKind kind, std::vector<Setting>& settings) {
+/// MEGASCOPE_OUT as the ranks will see it: from our option, the launcher's command line or the
+/// environment; empty when it is not set.
+std::string wanted_folder(const RunArguments& arguments) {
+  if (!arguments.out.empty()) return arguments.out;
+  constexpr std::string_view kSetting = "MEGASCOPE_OUT=";
+  for (const std::string& word : arguments.command) {
+    if (word.starts_with(kSetting)) return word.substr(kSetting.size());
+  }
+  return environment_value("MEGASCOPE_OUT");
+}
+
+/// How the path of the run folder will begin. The first rank makes it, wherever that is and
+/// whatever folder it has changed to. So that it can be found here, it gets an absolute name,
+/// except under srun, where the default names the step.
+std::string folder_prefix(const RunArguments& arguments, LauncherKind kind,
+                          std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  const auto given = std::find_if(settings.begin(), settings.end(), [](const Setting& setting) {
-    return setting.name == "MEGASCOPE_OUT";
-  });
-  const std::string out =
-      given != settings.end() ? given->value : environment_value("MEGASCOPE_OUT");
-  if (!out.empty()) return (here / out).lexically_normal().string();
+  const std::string wanted = wanted_folder(arguments);
+  if (!wanted.empty()) return (here / wanted).lexically_normal().string();
   if (kind == LauncherKind::kSrun) return (here / "megascope-").string();
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof host - 1);
   const std::string node = std::string(host).substr(0, std::string(host).find('.'));
-  const std::string made_up =
-      (here / ("megascope-" + node + "-" + std::to_string(getpid()))).string();
-  settings.push_back({"MEGASCOPE_OUT", made_up});
-  return made_up;
+  const std::string name = "megascope-" + node + "-" + std::to_string(getpid());
+  settings.push_back({"MEGASCOPE_OUT", (here / name).string()});
+  return settings.back().value;
 }
 
 /// Folders whose path begins so.
@@ -98,9 +105,13 @@ std::string started_program(const std::vector<std::string>& command, LauncherKin
 }
 
 void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
-                     const std::string& prefix) {
+                     const std::string& prefix, const ChildEnd& end) {
   report::NothingRecorded facts;
   facts.subject = command.front();
+  if (end.signal != 0)
+    facts.subject += ", ended by signal " + std::to_string(end.signal);
+  else if (end.exit_code != 0)
+    facts.subject += ", ended with exit code " + std::to_string(end.exit_code);
   if (parse_bool(environment_value("MEGASCOPE_ENABLE")).value_or(true)) {
     facts.excluded = {report::NothingCause::kDisabled};
   } else {
@@ -144,7 +155,7 @@ int run_command(const RunArguments& arguments) {
     return kUnusable;
   }
   const LauncherKind kind = kind_of(command.front());
-  const std::string prefix = folder_prefix(kind, settings);
+  const std::string prefix = folder_prefix(arguments, kind, settings);
   preload.variables = variable_names(settings);
   if (kind == LauncherKind::kNone) settings.push_back(own_preload);
   status = add_preload(kind, preload, command);
@@ -155,7 +166,7 @@ int run_command(const RunArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
-  if (folders_from(prefix) == before) explain_nothing(arguments.command, kind, prefix);
+  if (folders_from(prefix) == before) explain_nothing(arguments.command, kind, prefix, end);
   end_like(end);
 }
 

@@ -83,7 +83,8 @@ TEST(Report, SumsTwoRanksByHand) {
 
 TEST(Report, ConvertsTicks) {
   ProcessDefinitions definitions;
-  definitions.info.clock_points = {{1000, 0, 1}, {3000, 1000, 1}};
+  definitions.info.start_ticks = 800;
+  definitions.info.clock_points = {{1000, 0, 5000}, {3000, 1000, 6000}};
   definitions.info.overhead_ticks = 500;
   Profile profile;
   profile.add({.enter_ns = 100, .leave_ns = 1100, .region = 1, .facts = {}});
@@ -94,6 +95,7 @@ TEST(Report, ConvertsTicks) {
   EXPECT_EQ(report.ranks[0].mpi_time_ns, 500u);
   EXPECT_EQ(report.ranks[0].wall_ns, 500u);
   EXPECT_EQ(report.ranks[0].overhead_ns, 250u);
+  EXPECT_EQ(report.start_realtime_ns, 4900);
 }
 
 TEST(Report, MergesInTreeOrderAsInLinearOrder) {

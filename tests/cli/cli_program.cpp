@@ -1,0 +1,47 @@
+// An MPI program for tests of the command line. Every rank calls MPI_Barrier `kBarriers` times and
+// sends one message of 64 bytes to its right neighbour; then it does what its first argument says.
+#include <mpi.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <signal.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr int kBarriers = 100;
+constexpr int kTermExitCode = 9;
+
+void end_after_term(int) { _exit(kTermExitCode); }
+
+void communicate() {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int i = 0; i < kBarriers; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  std::array<char, 64> out{};
+  std::array<char, 64> in{};
+  MPI_Sendrecv(out.data(), 64, MPI_CHAR, (rank + 1) % size, 5, in.data(), 64, MPI_CHAR,
+               (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "chdir") == 0 && chdir("/") != 0) return 1;
+  MPI_Init(&argc, &argv);
+  communicate();
+  if (std::strcmp(what, "kill") == 0) raise(SIGKILL);
+  if (std::strcmp(what, "wait") == 0) {
+    signal(SIGTERM, end_after_term);
+    std::puts("waiting");
+    std::fflush(stdout);
+    for (;;) pause();
+  }
+  MPI_Finalize();
+  return argc > 2 && std::strcmp(what, "exit") == 0 ? std::atoi(argv[2]) : 0;
+}

@@ -1,0 +1,243 @@
+"""The command as a user runs it: output, exit codes, files.
+
+  cli_test.py MEGASCOPE PROGRAM MPIRUN...     one test: cli_test.py ... -- Class.name
+"""
+
+import datetime
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+BARRIERS = 100
+CALLS = BARRIERS + 5  # Init, Comm_rank, Comm_size, Sendrecv, Finalize
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cli_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.scratch = os.path.join(self.folder, "scratch")
+        os.mkdir(self.scratch)
+
+    def environment(self, **variables):
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
+
+    def call(self, *words, **variables):
+        return subprocess.run([MEGASCOPE, *words], cwd=self.folder, env=self.environment(**variables),
+                              capture_output=True, text=True, timeout=100)
+
+    def run_folder(self):
+        folders = glob.glob(os.path.join(self.folder, "megascope-*"))
+        self.assertEqual(len(folders), 1, folders)
+        return folders[0]
+
+    def stored_report(self):
+        with open(os.path.join(self.run_folder(), "report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def fake_launcher(self, name):
+        """A launcher that writes down what it was given."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.words"\nenv > "$0.env"\nexit 3\n')
+        os.chmod(path, 0o755)
+        return path
+
+
+class Usage(Case):
+    def test_version_and_help(self):
+        self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
+        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover"))):
+            result = self.call(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("Usage: megascope", result.stdout)
+
+    def test_bad_usage_is_named(self):
+        for words, part in (([], "A subcommand is required"), (["reprot"], "there is no command reprot; did you mean report; see"), (["run"], "COMMAND"),
+                            (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
+                            (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
+                            (["export", "d", "-f", "otf2", "-j", "0"], "jobs")):
+            result = self.call(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertRegex(result.stderr, "^megascope: ")
+            self.assertIn(part, result.stderr)
+
+    def test_bad_input_is_named(self):
+        os.mkdir(os.path.join(self.folder, "empty"))
+        with open(os.path.join(self.folder, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
+            file.write("no trace" * 1000)
+        for words in (["report", "nosuch"], ["report", "empty"], ["report", "empty", "--json"], ["recover", "nosuch"],
+                      ["export", "nosuch", "-f", "otf2"]):
+            result = self.call(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), words)
+            self.assertIn(words[1], result.stderr)
+
+
+class Info(Case):
+    def test_json_has_options_and_functions(self):
+        info = json.loads(self.call("info", "--json").stdout)
+        self.assertEqual(info["version"], "0.1.0")
+        self.assertTrue(os.path.samefile(info["library"], LIBRARY))
+        options = {option["name"]: option for option in info["options"]}
+        self.assertEqual(options["MEGASCOPE_BUFFER_SIZE"]["default"], "1G")
+        self.assertEqual(set(options["MEGASCOPE_OUT"]), {"name", "default", "unit", "range", "help", "example"})
+        wrapped = {function["name"]: function for function in info["functions"]["wrapped"]}
+        self.assertEqual(wrapped["MPI_Send"], {"name": "MPI_Send", "group": "p2p", "depth": "full"})
+        self.assertNotIn("MPI_Send", info["functions"]["not_wrapped"])
+        self.assertEqual(len(wrapped) + len(info["functions"]["not_wrapped"]),
+                         len(set(wrapped) | set(info["functions"]["not_wrapped"])))
+        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "cuda", "live", "fortran"})
+
+    def test_text_and_options_page(self):
+        text = self.call("info").stdout
+        self.assertIn("MegaScope 0.1.0\n", text)
+        self.assertIn("MEGASCOPE_BUFFER_POLICY=stop", text)
+        self.assertIn("\n## MEGASCOPE_OUT\n", self.call("info", "--options-markdown").stdout)
+
+
+class Run(Case):
+    def test_records_a_program_and_keeps_its_exit_code(self):
+        result = self.call("run", "--", PROGRAM, "exit", "5")
+        self.assertEqual(result.returncode, 5)
+        self.assertIn("MPI_Barrier", result.stderr)
+        self.assertEqual(self.stored_report()["mpi_calls"], CALLS)
+
+    def test_records_the_ranks_of_a_launcher(self):
+        result = self.call("run", "-e", "none", *MPIRUN, "-n", "2", PROGRAM)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = self.stored_report()
+        self.assertEqual((report["ranks"], report["mpi_calls"]), (2, 2 * CALLS))
+        self.assertEqual(report["functions"]["MPI_Sendrecv"]["bytes_sent"], 2 * 64)
+
+    def test_records_both_programs_of_a_launcher(self):
+        result = self.call("run", "-o", "out", *MPIRUN, "-n", "1", PROGRAM, ":", "-n", "1", PROGRAM, "exit", "0")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(os.path.join(self.folder, "out", "report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual((report["ranks"], report["mpi_calls"], len(report["programs"])), (2, 2 * CALLS, 2))
+
+    def test_records_as_a_rank_itself(self):
+        result = subprocess.run([*MPIRUN, "-n", "2", MEGASCOPE, "run", "--", PROGRAM], cwd=self.folder, check=True,
+                                env=self.environment(), capture_output=True, text=True, timeout=100)
+        self.assertNotIn("nothing was recorded", result.stderr)
+        self.assertEqual(self.stored_report()["mpi_calls"], 2 * CALLS)
+
+    def test_finds_the_run_folder_of_a_program_that_changed_its_own(self):
+        result = self.call("run", PROGRAM, "chdir")
+        self.assertEqual((result.returncode, self.stored_report()["mpi_calls"]), (0, CALLS))
+        self.assertNotIn("nothing was recorded", result.stderr)
+
+    def test_ends_as_the_program_ends(self):
+        self.assertEqual(self.call("run", "--", PROGRAM, "kill").returncode, -signal.SIGKILL)
+
+    def test_hands_on_signals(self):
+        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.folder, env=self.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            self.assertEqual(process.stdout.readline(), b"waiting\n")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=50), 9)
+
+    def test_says_what_cannot_be_started(self):
+        result = self.call("run", "--", "./nosuch", "-x")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr, "megascope: cannot run ./nosuch: No such file or directory\n")
+
+    def test_explains_why_nothing_was_recorded(self):
+        result = self.call("run", "--", "sh", "-c", "exit 4")
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("MegaScope: nothing was recorded of sh, ended with exit code 4. It may be because\n", result.stderr)
+        disabled = self.call("run", "--", PROGRAM, MEGASCOPE_ENABLE="0")
+        self.assertEqual(disabled.stderr, f"MegaScope: nothing was recorded of {PROGRAM}, because\n"
+                         "  - MEGASCOPE_ENABLE=0 is set.\n    Unset it or set it to 1.\n")
+
+    def test_srun_gets_the_preload_for_the_ranks_only(self):
+        launcher = self.fake_launcher("srun")
+        self.assertEqual(self.call("run", "--", launcher, "-n", "2", "./app").returncode, 3)
+        with open(launcher + ".words", encoding="utf-8") as file:
+            self.assertEqual(file.read().split(), [f"--export=ALL,LD_PRELOAD={os.path.realpath(os.path.dirname(LIBRARY))}"
+                                                   "/libmegascope.so", "-n", "2", "./app"])
+        with open(launcher + ".env", encoding="utf-8") as file:
+            self.assertNotIn("LD_PRELOAD", file.read())
+
+    def test_keeps_another_preload(self):
+        result = self.call("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")
+        self.assertRegex(result.stdout, r"/libmegascope\.so:libm\.so\.6\n$")
+
+
+class Afterwards(Case):
+    def make_run(self):
+        result = self.call("run", "--", *MPIRUN, "-n", "2", PROGRAM)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.run_folder()
+
+    def test_report_from_traces_counts_like_the_one_at_the_end(self):
+        folder = self.make_run()
+        result = self.call("report", folder, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        later, stored = json.loads(result.stdout), self.stored_report()
+        for key in ("wall_s", "startup_s"):
+            self.assertAlmostEqual(later[key] / stored[key], 1, delta=0.01, msg=key)
+        started = [datetime.datetime.fromisoformat(report["started"].rstrip("Z")) for report in (later, stored)]
+        self.assertLess(abs((started[0] - started[1]).total_seconds()), 0.005)
+        for key in ("run_id", "program", "ranks", "nodes", "mpi_calls", "losses", "end_states",
+                    "message_sizes", "matrix", "exports"):
+            self.assertEqual(later[key], stored[key], key)
+        for name, function in stored["functions"].items():
+            for key in ("calls", "bytes"):
+                self.assertEqual(later["functions"][name][key], function[key], name)
+        self.assertEqual(later, json.loads(self.call("report", folder, "--json", "-j", "1").stdout))
+        text = self.call("report", folder)
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        self.assertLessEqual(len(text.stdout.splitlines()), 60)
+        self.assertIn("MPI_Barrier", text.stdout)
+
+    def test_export_writes_once_and_overwrites_nothing(self):
+        folder = self.make_run()
+        present = json.loads(self.call("info", "--json").stdout)["features"]
+        files = {"otf2": "trace.otf2", "perfetto": "trace.perfetto-trace", "chrome": "trace.json.gz"}
+        for name, file in files.items():
+            result = self.call("export", folder, "--format", name, "--out", "out", "--jobs", "2")
+            if not present[name]:
+                self.assertEqual(result.returncode, 2)
+                continue
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, rf"^{name}: out/{file}, .* records, .*/s\)\n$")
+            again = self.call("export", folder, "--format", name, "--out", "out")
+            self.assertEqual(again.returncode, 2)
+            self.assertIn(file, again.stderr)
+
+    def test_recovers_a_killed_run(self):
+        self.call("run", "--", PROGRAM, "kill")
+        folder = self.run_folder()
+        early = self.call("report", folder)
+        self.assertEqual(early.returncode, 2)
+        self.assertIn("megascope recover", early.stderr)
+        self.assertEqual(self.call("recover", folder).returncode, 0)
+        report = json.loads(self.call("report", folder, "--json").stdout)
+        self.assertEqual(report["mpi_calls"], CALLS - 1)  # all but MPI_Finalize
+        self.assertEqual(report["end_states"]["recovered"], 1)
+        again = self.call("recover", folder)
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
+
+    def test_reports_what_is_left_of_damaged_traces(self):
+        folder = self.make_run()
+        with open(os.path.join(folder, "rank-1.mgt"), "r+b") as file:
+            file.truncate(100)
+        result = self.call("report", folder, "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("rank-1.mgt", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["missing_ranks"], [1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
