@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/base/status.h"
+#include "core/lifecycle/export_job.h"
+#include "tests/exporters/otf2/sample_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace megascope::test {
+
+/// A folder of its own, removed with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Exports a run with several members, each a process that holds its share of the ranks, neighbours
+/// together. result: member 0's.
+Status export_run(const std::string& folder, std::int32_t world_size,
+                  const std::vector<SampleProcess>& processes, int members, ExportResult& result);
+
+/// What tests/tools/check_otf2.py says about an archive.
+struct Judgement {
+  int exit_code = -1;
+  nlohmann::json report;
+};
+Judgement judge(const std::string& anchor, const std::string& options = "");
+
+/// What otf2-print says about one location's events, a line each: "ENTER 10 Region: "MPI_Init"
+/// <0>".
+std::vector<std::string> printed_events(const std::string& anchor, std::uint64_t location);
+/// Lines of otf2-print's global definitions that begin with this word, blanks squeezed.
+std::vector<std::string> printed_definitions(const std::string& anchor, const std::string& kind);
+
+}  // namespace megascope::test

@@ -1,0 +1,161 @@
+// Exports that cannot succeed, and archives that must not pass.
+#include "exporters/otf2/export.h"
+#include "plugin/cli/fork_collective.h"
+#include "tests/exporters/otf2/judged_archive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
+#include <vector>
+
+namespace megascope::test {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+std::vector<SampleProcess> two_ranks(std::uint64_t bytes_received, int receive_count) {
+  std::vector<SampleProcess> processes = {SampleProcess(0, 2), SampleProcess(1, 2)};
+  processes[0].call("MPI_Send", 10, 20, {send(1, 7, 40)});
+  if (receive_count > 0) processes[1].call("MPI_Recv", 10, 20, {recv(0, 7, bytes_received)});
+  return processes;
+}
+
+TEST(Otf2Failure, AnArchiveThatExistsIsNotTouched) {
+  for (const int members : {1, 3}) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() + "/trace.otf2") << "precious";
+    ExportResult result;
+    const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
+    EXPECT_EQ(status.message(),
+              folder.path() + "/trace.otf2 exists already: it is not overwritten");
+    std::ostringstream content;
+    content << std::ifstream(folder.path() + "/trace.otf2").rdbuf();
+    EXPECT_EQ(content.str(), "precious");
+    EXPECT_FALSE(fs::exists(folder.path() + "/trace"));
+  }
+}
+
+TEST(Otf2Failure, AFolderThatCannotBeWrittenIsNamed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/file") << "no folder";
+  ExportResult result;
+  for (const int members : {1, 3}) {
+    const Status status = export_run(folder.path() + "/file", 2, two_ranks(40, 1), members, result);
+    EXPECT_THAT(status.message(), HasSubstr(folder.path() + "/file"));
+  }
+}
+
+/// A child process exports a run of two ranks with many events, `limited_member` of it under a
+/// file-size limit. Returns what each member's status says, one line a member, as written to a
+/// file.
+std::vector<std::string> export_with_file_limit(const std::string& folder, int members,
+                                                int limited_member) {
+  const TemporaryFolder reports;
+  const auto body = [&](Collective& collective) {
+    std::vector<SampleProcess> mine;
+    for (std::int32_t rank = collective.rank(); rank < 2; rank += collective.size()) {
+      SampleProcess& process = mine.emplace_back(rank, 2);
+      for (std::uint64_t i = 0; i < 200'000; ++i) process.call("MPI_Init", 10 * i, 10 * i + 5);
+    }
+    if (collective.rank() == limited_member) {
+      std::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    const MemorySource source = make_source(2, mine);
+    const ExportJob job{.source = &source,
+                        .collective = &collective,
+                        .folder = folder,
+                        .generator = "test",
+                        .progress = {}};
+    ExportResult result;
+    const Status status = otf2::run_export(job, result);
+    std::ofstream(reports.path() + "/" + std::to_string(collective.rank())) << status.message();
+    return 0;
+  };
+  // A child of this process is member 0, so that the limit stays with it.
+  const Status status = cli::ForkGroup::run(2, [&](Collective& watcher) {
+    return watcher.rank() == 0 || cli::ForkGroup::run(members, body).is_ok() ? 0 : 1;
+  });
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  std::vector<std::string> messages;
+  for (int member = 0; member < members; ++member) {
+    std::ifstream report(reports.path() + "/" + std::to_string(member));
+    std::getline(report, messages.emplace_back());
+  }
+  return messages;
+}
+
+TEST(Otf2Failure, WhatCannotBeWrittenIsSaidByAllMembersAndLeavesNothing) {
+  for (const auto& [members, limited] : {std::pair(1, 0), std::pair(2, 0), std::pair(2, 1)}) {
+    const TemporaryFolder folder;
+    for (const std::string& message : export_with_file_limit(folder.path(), members, limited)) {
+      EXPECT_THAT(message, HasSubstr("trace.otf2")) << members << " members, limited " << limited;
+      EXPECT_THAT(message, HasSubstr("File too large"));
+    }
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+  }
+}
+
+TEST(Otf2Judge, FindsASendWithoutReceive) {
+  const TemporaryFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_run(folder.path(), 2, two_ranks(0, 0), 1, result).is_ok());
+  const Judgement strict = judge(folder.path() + "/trace.otf2");
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_EQ(strict.report["defects"]["messages"]["first"][0],
+            "rank 0 to rank 1, tag 7 on 'MPI_COMM_WORLD': 1 sent, 0 received");
+  const Judgement lenient = judge(folder.path() + "/trace.otf2", "--incomplete");
+  EXPECT_EQ(lenient.exit_code, 0);
+  EXPECT_EQ(lenient.report["unmatched_sends"], 1);
+}
+
+TEST(Otf2Judge, FindsAnotherLength) {
+  const TemporaryFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_run(folder.path(), 2, two_ranks(39, 1), 1, result).is_ok());
+  EXPECT_EQ(judge(folder.path() + "/trace.otf2").exit_code, 1);
+}
+
+TEST(Otf2Judge, FindsAReceiveBeforeItsSend) {
+  std::vector<SampleProcess> processes = {SampleProcess(0, 2), SampleProcess(1, 2)};
+  processes[0].call("MPI_Send", 30, 40, {send(1, 7, 40)});
+  processes[1].call("MPI_Recv", 10, 20, {recv(0, 7, 40)});
+  const TemporaryFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_run(folder.path(), 2, processes, 1, result).is_ok());
+  const Judgement strict = judge(folder.path() + "/trace.otf2");
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_EQ(strict.report["smallest_message_delay_ns"], -10);
+  EXPECT_EQ(judge(folder.path() + "/trace.otf2", "--no-causality").exit_code, 0);
+}
+
+TEST(Otf2Judge, FindsACollectiveThatNotAllTookPartIn) {
+  std::vector<SampleProcess> processes = {SampleProcess(0, 2), SampleProcess(1, 2)};
+  processes[0].call("MPI_Barrier", 10, 20, {collective(0, kNoPeer, 0, 0)});
+  const TemporaryFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_run(folder.path(), 2, processes, 1, result).is_ok());
+  const Judgement judgement = judge(folder.path() + "/trace.otf2");
+  EXPECT_EQ(judgement.exit_code, 1);
+  EXPECT_TRUE(judgement.report["defects"].contains("collectives"));
+}
+
+TEST(Otf2Judge, FindsACompletionWithoutStart) {
+  SampleProcess process(0, 1);
+  process.call("MPI_Wait", 10, 20, {sent(5)});
+  const TemporaryFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_run(folder.path(), 1, {process}, 1, result).is_ok());
+  EXPECT_TRUE(judge(folder.path() + "/trace.otf2").report["defects"].contains("requests"));
+}
+
+}  // namespace
+}  // namespace megascope::test
