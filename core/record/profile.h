@@ -94,7 +94,7 @@ struct SizeTotals {
 /// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time
 /// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
 /// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
-/// time. add() allocates only while the tables grow, about 5 ns a call otherwise.
+/// time. add() allocates only while the tables grow, 10 to 20 ns a call otherwise.
 class Profile {
  public:
   /// What calls refer to: whose process this is, regions, communicators. May be repeated as more
