@@ -57,12 +57,13 @@ struct Wrapper<F, int (*)(Args...)> {
     MpiThread* thread = t_thread;
     // Called from inside a call that is in MPI: by the application's callback, or by MPI itself?
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    const std::uintptr_t outer_frame = thread->active_frame;
-    const std::uint8_t outer_depth = thread->depth;
+    std::uintptr_t outer_frame = thread->active_frame;
+    std::uint8_t outer_depth = thread->depth;
     CallRecord call;
     call.fn = F;
     if (outer_frame > frame) [[unlikely]] {
       if (is_mpi_code(__builtin_return_address(0))) return twin<F>()(args...);
+      if (was_left(outer_frame, frame)) outer_frame = outer_depth = 0;
       call.depth = outer_depth < encoding::kDepthMask ? outer_depth : encoding::kDepthMask;
     }
     call.enter_ticks = clock::ticks(thread->use_tsc);

@@ -80,6 +80,7 @@ void record_end() noexcept {
 }
 
 void before_finalize() noexcept {
+  if (is_forked_child()) return;
   if (recorder() != nullptr) {
     record_end();
     close_recording();
@@ -118,6 +119,7 @@ extern "C" int MPI_Finalize() {
 
 extern "C" int MPI_Abort(MPI_Comm comm, int errorcode) {
   // The mark stays: the trace shows the call that the process ended in.
-  if (megascope::mpi::recorder() != nullptr) megascope::runtime().abort();
+  const bool records = megascope::mpi::recorder() != nullptr && !megascope::mpi::is_forked_child();
+  if (records) megascope::runtime().abort();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
 }

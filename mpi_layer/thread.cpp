@@ -3,6 +3,7 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <atomic>
@@ -72,6 +73,24 @@ int collect_code(dl_phdr_info* info, std::size_t, void* ranges) {
   return 0;
 }
 
+/// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables) nothing is concluded.
+struct StackWalk {
+  std::uintptr_t outer;
+  std::uintptr_t inner;
+  bool has_met_mpi = false;
+  bool has_passed_outer = false;
+
+  static _Unwind_Reason_Code look(_Unwind_Context* context, void* argument) {
+    auto& walk = *static_cast<StackWalk*>(argument);
+    const std::uintptr_t stack = _Unwind_GetCFA(context);  // the stack pointer in this frame
+    if (stack <= walk.inner) return _URC_NO_REASON;        // our own
+    walk.has_passed_outer = stack > walk.outer;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of code, only compared
+    walk.has_met_mpi = !walk.has_passed_outer && is_mpi_code(reinterpret_cast<const void*>(_Unwind_GetIP(context)));
+    return walk.has_passed_outer || walk.has_met_mpi ? _URC_END_OF_STACK : _URC_NO_REASON;
+  }
+};
+
 }  // namespace
 
 constinit std::atomic<Recorder*> g_recorder{nullptr};
@@ -83,6 +102,8 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_is_multithreaded = is_multithreaded;
   g_recorder.store(&recorder, std::memory_order_release);
 }
+
+bool is_forked_child() noexcept { return g_pid != 0 && getpid() != g_pid; }
 
 void close_recording() noexcept {
   g_recorder.store(nullptr, std::memory_order_release);
@@ -96,7 +117,7 @@ MpiThread* enter_slowly(Group group) noexcept {
   if (active == nullptr) return nullptr;
   MpiThread* thread = t_thread;
   if (thread == &g_closed_thread) {
-    if (getpid() != g_pid) return nullptr;
+    if (is_forked_child()) return nullptr;
     thread = make_thread(*active);
     if (thread == nullptr) return nullptr;
     t_thread = thread;
@@ -108,6 +129,12 @@ bool is_mpi_code(const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
   return std::any_of(g_mpi_code.begin(), g_mpi_code.end(),
                      [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
+}
+
+bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
+  StackWalk walk{.outer = outer, .inner = inner};
+  _Unwind_Backtrace(&StackWalk::look, &walk);
+  return walk.has_passed_outer && !walk.has_met_mpi;
 }
 
 void learn_mpi_code() {

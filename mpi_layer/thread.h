@@ -61,6 +61,8 @@ void close_recording() noexcept;
 /// nullptr when not recording.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
+/// Is this a child forked by the process that records? What the recorder points to is not mapped there.
+bool is_forked_child() noexcept;
 /// Threads may be in MPI at the same time (MPI_THREAD_MULTIPLE): our tables need locks.
 extern bool g_is_multithreaded;
 inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
@@ -70,6 +72,9 @@ MpiThread* enter_slowly(Group group) noexcept;
 
 /// Was the call made from inside the MPI library, one of its components, or us? For nested calls only.
 bool is_mpi_code(const void* return_address) noexcept;
+/// Was the call with the frame `outer` left by an exception, a jump or a cancelled handler, so that the one with the frame
+/// `inner`, deeper in the stack, is not inside of it? Walks the stack (microseconds): for nested calls only.
+bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept;
 /// Learns which code is MPI's. After PMPI_Init, which loads the components.
 void learn_mpi_code();
 
