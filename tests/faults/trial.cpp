@@ -1,0 +1,170 @@
+#include "tests/faults/trial.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "core/trace/reader.h"
+#include "core/trace/run_folder.h"
+
+namespace megascope::faults {
+namespace {
+
+Read read_trace(const std::string& path) {
+  Read read;
+  std::unique_ptr<trace::TraceFile> file;
+  const Status status = trace::TraceFile::open(path, file);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  if (!status.is_ok()) return read;
+  read.definitions = file->definitions();
+  for (const LocationDefinition& location : file->definitions().locations) {
+    std::vector<Row>& rows = read.locations.emplace_back();
+    const std::unique_ptr<CallStream> calls = file->calls(location.id);
+    for (Call call; calls->next(call);) {
+      Row row{.function = {}, .tag = -1, .depth = call.depth, .is_pending = call.is_pending};
+      const RegionDefinition* region = file->definitions().region(call.region);
+      row.function = region != nullptr ? region->name : "?";
+      for (const Fact& fact : call.facts) {
+        const bool is_message = fact.kind == FactKind::kSend || fact.kind == FactKind::kRecv ||
+                                fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest ||
+                                fact.kind == FactKind::kRecvComplete;
+        if (is_message && row.tag == -1) row.tag = fact.tag;
+      }
+      rows.push_back(row);
+    }
+  }
+  return read;
+}
+
+nlohmann::json report_of(const std::string& folder) {
+  return nlohmann::json::parse(read_text(folder + "/report.json"), nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+  out << row.function << " tag " << row.tag;
+  if (row.depth != 0) out << " depth " << row.depth;
+  return out << (row.is_pending ? " pending" : "");
+}
+
+std::uint64_t Read::call_count() const {
+  std::uint64_t count = 0;
+  for (const auto& rows : locations) count += rows.size();
+  return count;
+}
+
+std::uint64_t Read::loss_count() const {
+  std::uint64_t count = 0;
+  for (const std::uint64_t loss : definitions.losses) count += loss;
+  return count;
+}
+
+Trial& Trial::with(const std::string& entry) {
+  environment_.push_back(entry);
+  return *this;
+}
+
+Trial& Trial::before_exec(std::function<void()> action) {
+  before_exec_ = std::move(action);
+  return *this;
+}
+
+Trial& Trial::ranks(int count) {
+  ranks_ = count;
+  return *this;
+}
+
+std::vector<std::string> Trial::common() const {
+  mkdir(scratch().c_str(), 0700);
+  std::vector<std::string> entries = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                                      "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+                                      "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
+                                      "OMPI_MCA_orte_abort_print_stack=0"};
+  if (ranks_ == 0) entries.insert(entries.end(), {"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self"});
+  else entries.emplace_back("OMPI_MCA_btl=self,vader");
+  return entries;
+}
+
+Command Trial::bare() const {
+  Command command;
+  if (ranks_ != 0) command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", std::to_string(ranks_)};
+  command.arguments.insert(command.arguments.end(),
+                           {MEGASCOPE_TEST_VICTIM, mode_, folder_ / "book", std::to_string(count_)});
+  command.environment = common();
+  command.folder = folder_.path();
+  command.before_exec = before_exec_;
+  return command;
+}
+
+Command Trial::preloaded() const {
+  Command command = bare();
+  const std::string preload = std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY;
+  if (ranks_ == 0) command.environment.push_back(preload);
+  else command.arguments.insert(command.arguments.begin() + 1, {"-x", preload});
+  command.environment.push_back("MEGASCOPE_OUT=" + run_folder());
+  command.environment.push_back("MEGASCOPE_SCRATCH=" + scratch());
+  command.environment.emplace_back("MEGASCOPE_EXPORT=none");
+  command.environment.insert(command.environment.end(), environment_.begin(), environment_.end());
+  return command;
+}
+
+const Book* Trial::book(int rank) const {
+  const std::string path = folder_ / ("book." + std::to_string(rank));
+  return access(path.c_str(), R_OK) == 0 ? Book::open(path.c_str()) : nullptr;
+}
+
+Read Trial::trace(int rank) const { return read_trace(run_folder() + "/" + trace::trace_file_name(rank)); }
+
+Read Trial::recovered(int rank) const {
+  trace::RecoverResult result;
+  const Status status = trace::recover_run(run_folder(), result);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  return status.is_ok() ? trace(rank) : Read{};
+}
+
+std::int64_t Trial::report_number(const std::string& key) const {
+  const nlohmann::json report = report_of(run_folder());
+  return report.is_object() && report.contains(key) && report[key].is_number() ? report[key].get<std::int64_t>() : -1;
+}
+
+std::int64_t Trial::losses_reported() const {
+  const nlohmann::json report = report_of(run_folder());
+  if (!report.is_object() || !report.contains("losses")) return -1;
+  std::int64_t sum = 0;
+  for (const auto& loss : report["losses"]) sum += loss.get<std::int64_t>();
+  return sum;
+}
+
+std::vector<Row> booked(const Book& book) {
+  std::vector<Row> rows;
+  const std::uint64_t count = book.count.load();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Book::Entry& entry = book.entries[i];
+    const bool has_size = entry.tag == -2;
+    rows.push_back({.function = has_size ? "MPI_Comm_size" : kBookedNames[entry.fn],
+                    .tag = has_size ? -1 : entry.tag});
+  }
+  return rows;
+}
+
+void expect_book(const std::vector<Row>& rows, const Book& book) {
+  const std::vector<Row> expected = booked(book);
+  std::size_t returned = rows.size();
+  if (!rows.empty() && rows.back().is_pending) --returned;
+  EXPECT_GE(returned, expected.size());
+  EXPECT_LE(returned, expected.size() + 1) << "more than one call that is not in the book";
+  EXPECT_LE(rows.size(), expected.size() + 1);
+  int shown = 0;
+  for (std::size_t i = 0; i < expected.size() && i < returned && shown < 5; ++i) {
+    const bool is_same = rows[i].function == expected[i].function && rows[i].tag == expected[i].tag;
+    EXPECT_TRUE(is_same) << "call " << i << ": trace has " << rows[i] << ", book has " << expected[i];
+    shown += is_same ? 0 : 1;
+  }
+}
+
+}  // namespace megascope::faults

@@ -1,0 +1,160 @@
+#include "tests/faults/victim.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace megascope::faults::victim {
+
+Book* g_book = nullptr;
+std::uint64_t g_count = 100;
+
+namespace {
+
+std::string g_book_path;
+int g_level = MPI_THREAD_SINGLE;
+std::int32_t g_tag = 0;
+
+/// In the order of a program that talks to itself: nothing here waits for another process.
+void one_round() {
+  const int tag = ++g_tag % 30'000;
+  int mine = tag;
+  int theirs = 0;
+  int sum = 0;
+  std::array<MPI_Request, 2> requests{};
+  MPI_Sendrecv(&mine, 1, MPI_INT, 0, tag, &theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  g_book->returned(Book::kSendrecv, tag);
+  MPI_Irecv(&theirs, 1, MPI_INT, 0, tag, MPI_COMM_SELF, requests.data());
+  g_book->returned(Book::kIrecv, tag);
+  MPI_Isend(&mine, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &requests[1]);
+  g_book->returned(Book::kIsend, tag);
+  MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+  g_book->returned(Book::kWaitall, tag);
+  MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+  g_book->returned(Book::kAllreduce);
+  MPI_Comm_rank(MPI_COMM_WORLD, &sum);
+  g_book->returned(Book::kCommRank);
+}
+
+}  // namespace
+
+void init(int level) {
+  g_level = level;
+  int provided = 0;
+  if (level == MPI_THREAD_SINGLE) MPI_Init(nullptr, nullptr);
+  else MPI_Init_thread(nullptr, nullptr, level, &provided);
+  int rank = 0;
+  const char* launched = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (launched != nullptr) rank = std::atoi(launched);
+  g_book = Book::open((g_book_path + "." + std::to_string(rank)).c_str());
+  if (g_book == nullptr) std::_Exit(99);
+  g_book->returned(level == MPI_THREAD_SINGLE ? Book::kInit : Book::kInitThread);
+}
+
+int open_book(const std::string& path) {
+  g_book_path = path;
+  return path.empty() ? 99 : 0;
+}
+
+void mixed_calls(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) one_round();
+}
+
+void cheap_calls(std::uint64_t count) {
+  int rank = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    g_book->returned(Book::kCommRank);
+  }
+}
+
+void finalize() {
+  g_book->returned(Book::kFinalize);  // before: its record is written when it is entered
+  MPI_Finalize();
+}
+
+namespace {
+
+/// Until the book is full, then waits to be killed; ends by itself after a while.
+int run_until_killed() {
+  init();
+  while (g_book->count.load() + 8 < Book::kCapacity) one_round();
+  for (int i = 0; i < 100; ++i) usleep(100'000);
+  return 98;
+}
+
+/// Ranks exchange with their neighbour until one of them is killed.
+int run_in_company() {
+  init();
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  g_book->returned(Book::kCommRank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  g_book->returned(Book::kCommRank, -2);
+  int mine = rank;
+  int theirs = 0;
+  while (g_book->count.load() + 8 < Book::kCapacity) {
+    const int tag = ++g_tag % 30'000;
+    MPI_Sendrecv(&mine, 1, MPI_INT, (rank + 1) % size, tag, &theirs, 1, MPI_INT, (rank + size - 1) % size, tag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    g_book->returned(Book::kSendrecv, tag);
+  }
+  MPI_Finalize();
+  return 98;
+}
+
+int receive_forever() {
+  init();
+  mixed_calls(3);
+  g_book->is_waiting.store(1);
+  int value = 0;
+  MPI_Recv(&value, 1, MPI_INT, 0, 77, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  return 98;
+}
+
+[[gnu::noinline]] void touch(volatile int* nowhere) { *nowhere = 1; }
+
+}  // namespace
+
+int run_end_mode(std::string_view mode) {
+  if (mode == "until-killed") return run_until_killed();
+  if (mode == "in-company") return run_in_company();
+  if (mode == "receive-forever") return receive_forever();
+  const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" || mode == "finish" ||
+                        mode == "return" || mode == "exit" || mode == "cheap" || mode == "std-abort";
+  if (!is_known) return -1;
+  init();
+  if (mode == "cheap") cheap_calls(g_count);
+  else mixed_calls(g_count);
+  if (mode == "_exit") _exit(3);
+  if (mode == "abort") MPI_Abort(MPI_COMM_WORLD, 7);
+  if (mode == "segv") touch(nullptr);
+  if (mode == "std-abort") std::abort();
+  if (mode == "sigterm") std::raise(SIGTERM);
+  if (mode == "exit") std::exit(4);
+  if (mode == "return") return 5;
+  finalize();
+  std::printf("%llu calls\n", static_cast<unsigned long long>(g_book->count.load()));
+  return 0;
+}
+
+}  // namespace megascope::faults::victim
+
+int main(int argc, char** argv) {
+  using namespace megascope::faults::victim;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (argc < 3 || open_book(argv[2]) != 0) return 99;
+  if (argc > 3) g_count = std::strtoull(argv[3], nullptr, 10);
+  int code = run_end_mode(mode);
+  if (code == -1) code = run_process_mode(mode);
+  if (code == -1) code = run_unwind_mode(mode);
+  return code == -1 ? 99 : code;
+}
