@@ -36,7 +36,7 @@ TEST(RequestTable, AgreesWithAMapOverManyRandomSteps) {
   std::map<RequestId, FactKind> expected;
   std::mt19937 random(1);
   for (int step = 0; step < 200'000; ++step) {
-    const RequestId request = 1 + random() % 3000;
+    const RequestId request = static_cast<RequestId>(1 + random() % 3000);
     if (random() % 2 == 0) {
       const FactKind kind = random() % 2 == 0 ? FactKind::kSendRequest : FactKind::kRecvRequest;
       table.start({request, kind, CollectiveOp::kNone});
