@@ -53,12 +53,13 @@ void PacketStream::put(std::uint32_t field, std::string_view message) {
   out_.message(schema::Trace::kPacket, head_.bytes());
 }
 
+// No SEQ_NEEDS_INCREMENTAL_STATE: it lets readers skip packets whose names were lost with an earlier part of a ring
+// buffer. A file is whole, and the flag would cost 4 bytes a slice.
 void PacketStream::put_event(std::uint64_t time_ns, std::span<const char> track_event) {
   head_.clear();
   head_.number(TracePacket::kTimestamp, time_ns - last_time_ns_);
   last_time_ns_ = time_ns;
   head_.number(TracePacket::kTrustedPacketSequenceId, sequence_id_);
-  head_.number(TracePacket::kSequenceFlags, TracePacket::kNeedsIncrementalState);
   head_.varint(TracePacket::kTrackEvent << 3 | 2);
   head_.varint(track_event.size());
   const std::size_t packet_bytes = head_.size() + track_event.size();

@@ -19,7 +19,6 @@ struct TracePacket {
   static constexpr std::uint32_t kTrackDescriptor = 60;
 
   static constexpr std::uint32_t kIncrementalStateCleared = 1;  ///< sequence_flags
-  static constexpr std::uint32_t kNeedsIncrementalState = 2;
 };
 struct TracePacketDefaults {
   static constexpr std::uint32_t kTrackEventDefaults = 11;
