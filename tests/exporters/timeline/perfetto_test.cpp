@@ -1,82 +1,113 @@
+// What is particular to trace.perfetto-trace; what all formats share is in formats_test.cpp.
+#include "exporters/perfetto/export.h"
+
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
-#include "exporters/perfetto/export.h"
+#include "exporters/perfetto/operation_lanes.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
 
 namespace megascope::test {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using nlohmann::json;
+using perfetto::OperationLanes;
 
 constexpr const char* kFile = "/trace.perfetto-trace";
-// Which slices an arrow connects, as "name of rank"; ranks are pid - 1000000.
-constexpr const char* kArrows = R"(
-  SELECT a.name || ' ' || (pa.pid - 1000000) || ' > ' || b.name || ' ' || (pb.pid - 1000000) AS arrow
-  FROM flow JOIN slice a ON a.id = flow.slice_out JOIN slice b ON b.id = flow.slice_in
-  JOIN thread_track ta ON ta.id = a.track_id JOIN thread USING (utid) JOIN process pa USING (upid)
-  JOIN thread_track tb ON tb.id = b.track_id JOIN thread hb ON hb.utid = tb.utid JOIN process pb ON pb.upid = hb.upid
-  ORDER BY arrow)";
-constexpr const char* kTimes = "SELECT slice.name, ts, dur FROM slice JOIN thread_track t ON t.id = track_id ORDER BY ts";
 
-std::vector<std::string> column(const json& rows, const char* name) {
-  std::vector<std::string> values;
-  for (const json& row : rows) {
-    const json& value = row[name];
-    values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return values;
-}
-
-/// Exports and judges; checks what holds for every trace.
-json examined(const std::vector<SampleProcess>& run, const std::vector<std::string>& queries = {}, int members = 1) {
-  const ScratchFolder folder;
+ExportResult exported(const std::vector<SampleProcess>& run, const std::string& folder) {
   ExportResult result;
-  const Status status = export_by(perfetto::run_export, members, run, folder.path(), result);
+  const Status status = export_by(perfetto::run_export, 1, run, folder, result);
   EXPECT_TRUE(status.is_ok()) << status.message();
-  EXPECT_THAT(folder.files(), ElementsAre("trace.perfetto-trace"));
-  json report = judged(folder.path() + kFile, queries);
-  EXPECT_THAT(report["problems"], IsEmpty()) << report["problems"];
-  EXPECT_EQ(report.value("slices", 0U), result.records);
-  return report;
+  EXPECT_EQ(result.bytes, std::filesystem::file_size(folder + kFile));
+  return result;
 }
 
-TEST(Perfetto, ShowsCallsWithExactTimes) {
+TEST(Perfetto, FilesOfSingleRanksCanBePutBehindEachOther) {
   MEGASCOPE_NEEDS_JUDGE();
-  const json report = examined(send_and_receive(), {kTimes});
-  EXPECT_EQ(report["names"], (json{{"MPI_Barrier", 2}, {"MPI_Recv", 1}, {"MPI_Send", 1}}));
-  EXPECT_EQ(report["answers"][0], (json::array({{{"name", "MPI_Recv"}, {"ts", 50}, {"dur", 110}},
-                                                {{"name", "MPI_Send"}, {"ts", 100}, {"dur", 50}},
-                                                {{"name", "MPI_Barrier"}, {"ts", 170}, {"dur", 120}},
-                                                {{"name", "MPI_Barrier"}, {"ts", 200}, {"dur", 100}}})));
-}
-
-TEST(Perfetto, RanksAreProcessesInOrder) {
-  MEGASCOPE_NEEDS_JUDGE();
-  const json report = examined(send_and_receive());
-  EXPECT_THAT(column(report["processes"], "pid"), ElementsAre("1000000", "1000001"));
-}
-
-TEST(Perfetto, ArrowsLeadFromSendToReceiveAndThroughTheCollective) {
-  MEGASCOPE_NEEDS_JUDGE();
-  const json report = examined(send_and_receive(), {kArrows});
-  // The receive began first: readers start the arrow there.
-  EXPECT_THAT(column(report["answers"][0], "arrow"),
-              ElementsAre("MPI_Barrier 1 > MPI_Barrier 0", "MPI_Recv 1 > MPI_Send 0"));
-}
-
-TEST(Perfetto, EveryMessageAndCollectiveHasItsArrows) {
-  MEGASCOPE_NEEDS_JUDGE();
-  for (const int members : {1, 2, 4}) {
-    const json report = examined(ring(4, 50), {}, members);
-    EXPECT_EQ(report["slices"], 4 * 50 * (4 + 2));
-    EXPECT_EQ(report["flows"], 50 * (4 + 3));
+  const std::vector<SampleProcess> run = send_and_receive();
+  const ScratchFolder first;
+  const ScratchFolder second;
+  exported({run[0]}, first.path());
+  exported({run[1]}, second.path());
+  {
+    std::ofstream whole(first.path() + kFile, std::ios::binary | std::ios::app);
+    whole << std::ifstream(second.path() + kFile, std::ios::binary).rdbuf();
   }
+  const json report = judged(first.path() + kFile);
+  EXPECT_THAT(report["problems"], IsEmpty());
+  EXPECT_EQ(report["slices"], 4);
+  EXPECT_EQ(report["flows"], 2);
+}
+
+TEST(Perfetto, NsAreKeptOverAYear) {
+  MEGASCOPE_NEEDS_JUDGE();
+  constexpr std::uint64_t kYearNs = 31'536'000'000'000'000;
+  SampleProcess rank0(0, 4);
+  rank0.call("MPI_Send", 1, 2);
+  rank0.call("MPI_Send", kYearNs + 1, kYearNs + 4);
+  const ScratchFolder folder;
+  exported({rank0}, folder.path());
+  const json report = judged(folder.path() + kFile, {"SELECT CAST(ts AS TEXT) AS ts, dur FROM slice ORDER BY slice.ts"});
+  EXPECT_THAT(report["problems"], IsEmpty());
+  EXPECT_EQ(report["answers"][0], (json::array({{{"ts", "1"}, {"dur", 1}}, {{"ts", "31536000000000001"}, {"dur", 3}}})));
+}
+
+TEST(Perfetto, KnowsTheDate) {
+  MEGASCOPE_NEEDS_JUDGE();
+  const ScratchFolder folder;
+  exported(send_and_receive(), folder.path());
+  const json report =
+      judged(folder.path() + kFile, {"SELECT DISTINCT clock_value FROM clock_snapshot WHERE clock_name = 'REALTIME'"});
+  EXPECT_EQ(report["answers"][0], (json::array({{{"clock_value", "1700000000000000000"}}})));
+}
+
+TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
+  MEGASCOPE_NEEDS_JUDGE();
+  constexpr RequestId kOperations = OperationLanes::kMaxLanes + 100;
+  SampleProcess rank0(0, 4);
+  for (RequestId request = 1; request <= kOperations; ++request) {
+    rank0.call("MPI_Isend", 10 * request, 10 * request + 5, {isend(request, 1, 7, 8)});
+  }
+  for (RequestId request = 1; request <= kOperations; ++request) {
+    rank0.call("MPI_Wait", 20'000 + 10 * request, 20'000 + 10 * request + 5, {sent(request)});
+  }
+  const ScratchFolder folder;
+  const ExportResult result = exported({rank0}, folder.path());
+  const json report = judged(folder.path() + kFile, {"SELECT COUNT(*) AS open FROM slice WHERE dur < 0"});
+  EXPECT_THAT(report["problems"], IsEmpty());
+  EXPECT_EQ(report["slices"], 2 * kOperations + OperationLanes::kMaxLanes);
+  EXPECT_EQ(report["slices"], result.records);
+  EXPECT_EQ(report["answers"][0][0]["open"], 0);
+}
+
+TEST(Perfetto, DoesNotOverwriteAndSaysSoToAll) {
+  const ScratchFolder folder;
+  exported(send_and_receive(), folder.path());
+  ExportResult result;
+  const Status status = export_by(perfetto::run_export, 2, send_and_receive(), folder.path(), result);
+  EXPECT_THAT(status.message(), HasSubstr("trace.perfetto-trace exists already"));
+}
+
+TEST(OperationLanes, GiveTheLowestLaneThatIsFree) {
+  OperationLanes lanes;
+  bool is_new = false;
+  EXPECT_EQ(lanes.start(11, is_new), 0U);
+  EXPECT_TRUE(is_new);
+  EXPECT_EQ(lanes.start(12, is_new), 1U);
+  EXPECT_EQ(lanes.start(13, is_new), 2U);
+  EXPECT_EQ(lanes.start(13, is_new), OperationLanes::kNoLane) << "in flight already";
+  EXPECT_EQ(lanes.complete(12), 1U);
+  EXPECT_EQ(lanes.complete(12), OperationLanes::kNoLane);
+  EXPECT_EQ(lanes.complete(11), 0U);
+  EXPECT_EQ(lanes.start(14, is_new), 0U);
+  EXPECT_FALSE(is_new);
+  EXPECT_EQ(lanes.start(kNoRequest, is_new), OperationLanes::kNoLane);
 }
 
 }  // namespace

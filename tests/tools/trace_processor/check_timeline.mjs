@@ -4,8 +4,8 @@
 import { TraceProcessor } from './trace_processor.mjs';
 
 const kBadStats = `SELECT name, severity, SUM(value) AS value FROM stats
-  WHERE value > 0 AND (severity IN ('error', 'data_loss') OR name GLOB 'flow_*' OR name GLOB '*failure*'
-                       OR name GLOB '*skipped*') GROUP BY name, severity`;
+  WHERE value > 0 AND severity IN ('error', 'data_loss') GROUP BY name, severity`;
+const kLostFlows = `SELECT IFNULL(SUM(value), 0) AS count FROM stats WHERE name GLOB 'flow_*'`;
 const kBesideParent = `SELECT COUNT(*) AS count FROM slice JOIN slice AS parent ON slice.parent_id = parent.id
   WHERE slice.ts < parent.ts OR (parent.dur >= 0 AND slice.ts + slice.dur > parent.ts + parent.dur)`;
 const kOverlapping = `SELECT COUNT(*) AS count FROM (
@@ -22,6 +22,7 @@ async function examine(processor) {
   const report = {
     slices: names.reduce((sum, row) => sum + row.count, 0),
     flows: await one(kFlows),
+    lost_flows: await one(kLostFlows),  // ends of arrows of which the other end is not here or lies on the wrong side
     names: Object.fromEntries(names.map((row) => [row.name, row.count])),
     processes: await processor.query(kProcesses),
     problems: [],

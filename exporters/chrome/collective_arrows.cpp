@@ -1,0 +1,82 @@
+#include "exporters/chrome/collective_arrows.h"
+
+#include <algorithm>
+
+#include "core/record/message_order.h"
+
+namespace megascope::chrome {
+namespace {
+
+enum class Shape : std::uint8_t { kFromRoot, kToRoot, kAll };
+
+Shape shape_of(CollectiveOp operation) {
+  switch (operation) {
+    case CollectiveOp::kBcast:
+    case CollectiveOp::kScatter:
+    case CollectiveOp::kScatterv: return Shape::kFromRoot;
+    case CollectiveOp::kGather:
+    case CollectiveOp::kGatherv:
+    case CollectiveOp::kReduce: return Shape::kToRoot;
+    default: return Shape::kAll;
+  }
+}
+
+/// One arrow of several that belong to one operation.
+std::uint64_t arrow_of(std::uint64_t id, std::int32_t world_rank) {
+  return collective_flow_id(id, static_cast<std::uint32_t>(world_rank));
+}
+
+std::int32_t rank_at(const std::vector<RankRun>& members, std::int32_t rank) {
+  for (const RankRun& run : members) {
+    if (rank < run.count) return run.first + rank * run.stride;
+    rank -= run.count;
+  }
+  return kNoPeer;
+}
+
+}  // namespace
+
+CollectiveArrows::Part CollectiveArrows::part_of(const Fact& fact, CollectiveOp operation) const {
+  if (fact.comm >= comms_.size() || fact.peer == kProcNullRoot) return {};
+  const CommDefinition& comm = comms_[fact.comm];
+  if (rank_count(comm.members) + rank_count(comm.remote_members) < 2) return {};
+  const std::uint64_t id = collective_flow_id(comm.global_name, fact.sequence);
+  Part part;
+  switch (shape_of(operation)) {
+    case Shape::kToRoot: return to_root(fact, comm, id);
+    case Shape::kFromRoot:
+      if (is_root(fact, comm)) {
+        part.start = id;
+      } else {
+        part.ends.push_back(id);
+      }
+      break;
+    case Shape::kAll: (is_first(comm) ? part.start : part.step) = id; break;
+  }
+  return part;
+}
+
+CollectiveArrows::Part CollectiveArrows::to_root(const Fact& fact, const CommDefinition& comm, std::uint64_t id) const {
+  Part part;
+  if (!is_root(fact, comm)) {
+    part.start = arrow_of(id, world_rank_);
+    return part;
+  }
+  for (const std::int32_t member : expand(comm.kind == CommKind::kInter ? comm.remote_members : comm.members)) {
+    if (member != world_rank_) part.ends.push_back(arrow_of(id, member));
+  }
+  return part;
+}
+
+// Of the ranks 0 of both groups the one with the lower world rank.
+bool CollectiveArrows::is_first(const CommDefinition& comm) const {
+  if (rank_at(comm.members, 0) != world_rank_) return false;
+  return comm.kind != CommKind::kInter || world_rank_ < rank_at(comm.remote_members, 0);
+}
+
+bool CollectiveArrows::is_root(const Fact& fact, const CommDefinition& comm) const {
+  if (comm.kind == CommKind::kInter) return fact.peer == kSelfRoot;
+  return fact.peer >= 0 && rank_at(comm.members, fact.peer) == world_rank_;
+}
+
+}  // namespace megascope::chrome

@@ -1,0 +1,50 @@
+#include "exporters/chrome/export.h"
+
+#include <string>
+
+#include "exporters/chrome/deflate_piece.h"
+#include "exporters/chrome/process_events.h"
+#include "exporters/common/joint_file.h"
+#include "exporters/common/utf8.h"
+
+namespace megascope::chrome {
+namespace {
+
+constexpr const char* kFileName = "trace.json.gz";
+
+std::string opening(const ExportJob& job) {
+  return R"({"displayTimeUnit":"ns","otherData":{"generator":")" + timeline::json_escaped(job.generator) +
+         R"(","start_realtime_ns":")" + std::to_string(job.source->start_realtime_ns()) + R"("},"traceEvents":[)";
+}
+
+/// This member's piece; the number of events in it.
+std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece) {
+  const int member = job.collective->rank();
+  if (member == 0) piece.write(opening(job));
+  std::uint64_t event_count = 0;
+  for (const std::int32_t rank : job.source->world_ranks()) {
+    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0);
+    events.write(job.progress);
+    event_count += events.event_count();
+  }
+  if (member == job.collective->size() - 1) piece.write("\n]}\n");
+  return event_count;
+}
+
+}  // namespace
+
+Status run_export(const ExportJob& job, ExportResult& result) {
+  Collective& members = *job.collective;
+  timeline::JointFile file(members, job.folder, kFileName);
+  Status status = file.open();
+  if (!status.is_ok()) return status;
+  DeflatePiece piece(file, members);
+  std::uint64_t event_count = write_piece(job, piece);
+  status = file.finish(piece.finish(), result.bytes);
+  if (status.is_ok()) status = timeline::add_up(members, event_count);
+  result.path = kFileName;
+  result.records = event_count;
+  return status;
+}
+
+}  // namespace megascope::chrome

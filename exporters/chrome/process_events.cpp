@@ -1,0 +1,207 @@
+#include "exporters/chrome/process_events.h"
+
+#include "core/record/message_order.h"
+#include "exporters/common/names.h"
+#include "exporters/common/utf8.h"
+
+namespace megascope::chrome {
+namespace {
+
+using timeline::Argument;
+using timeline::CallArguments;
+
+constexpr std::uint64_t kProgressCalls = 1U << 16;
+constexpr std::size_t kFlushBytes = 64 * 1024;
+constexpr std::string_view kUnknownRegion = R"("name":"unknown region","cat":"unknown")";
+constexpr std::string_view kMessage = R"("name":"message","cat":"message")";
+constexpr std::string_view kCollective = R"("name":"collective","cat":"collective")";
+
+std::int64_t tid_of(LocationId location) { return std::int64_t{location} + 1; }
+
+std::string named(std::string_view name) { return R"({"name":")" + timeline::json_escaped(name) + "\"}"; }
+
+std::string sorted_at(std::int64_t index) { return R"({"sort_index":)" + std::to_string(index) + "}"; }
+
+}  // namespace
+
+ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first)
+    : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
+      arrows_(process_), piece_(piece), is_first_(is_first) {
+  for (const RegionDefinition& region : process_.regions) {
+    if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, std::string(kUnknownRegion));
+    regions_[region.id] = R"("name":")" + timeline::json_escaped(region.name) + R"(","cat":")" +
+                          timeline::json_escaped(timeline::category(region)) + '"';
+  }
+  for (const CommDefinition& comm : process_.comms) comms_.push_back(timeline::json_escaped(timeline::comm_name(comm)));
+}
+
+void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
+  write_metadata();
+  const MessageOrder order = MessageOrder::of(source_, world_rank_);
+  timeline::Timeline timeline(source_, world_rank_, order);
+  timeline::Event event;
+  std::uint64_t call_count = 0;
+  while (timeline.next(event)) {
+    if (event.kind == timeline::Event::Kind::kLeave) continue;
+    add_call(event);
+    add_facts(event);
+    if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
+    if (text_.size() < kFlushBytes) continue;
+    piece_.write(text_.view());
+    text_.clear();
+  }
+  piece_.write(text_.view());
+  text_.clear();
+  if (progress) progress(call_count % kProgressCalls);
+}
+
+void ProcessEvents::write_metadata() {
+  constexpr std::int64_t kNoTid = 0;
+  add_metadata("process_name", kNoTid, named(timeline::process_name(process_.info)));
+  add_metadata("process_sort_index", kNoTid, sorted_at(world_rank_));
+  for (const LocationDefinition& location : process_.locations) {
+    add_metadata("thread_name", tid_of(location.id), named(timeline::thread_name(location)));
+    add_metadata("thread_sort_index", tid_of(location.id), sorted_at(location.id));
+  }
+}
+
+void ProcessEvents::add_metadata(std::string_view name, std::int64_t tid, std::string_view arguments) {
+  begin_event('M') << R"(,"name":")" << name << R"(","pid":)" << std::int64_t{world_rank_};
+  if (tid != 0) text_ << R"(,"tid":)" << tid;
+  text_ << R"(,"args":)" << arguments;
+  end_event();
+}
+
+JsonText& ProcessEvents::begin_event(char phase) {
+  text_ << (is_first_ ? "\n" : ",\n") << R"({"ph":")" << std::string_view(&phase, 1) << "\"";
+  is_first_ = false;
+  ++event_count_;
+  return text_;
+}
+
+void ProcessEvents::add_place(LocationId location, std::uint64_t time_ns) {
+  text_ << R"(,"pid":)" << std::int64_t{world_rank_} << R"(,"tid":)" << tid_of(location) << R"(,"ts":)";
+  text_.time_us(time_ns);
+}
+
+void ProcessEvents::end_event() { text_ << "}"; }
+
+std::string_view ProcessEvents::region_text(RegionId region) const {
+  return region < regions_.size() && !regions_[region].empty() ? std::string_view(regions_[region]) : kUnknownRegion;
+}
+
+CollectiveOp ProcessEvents::operation_of(RegionId region) const {
+  const RegionDefinition* definition = process_.region(region);
+  return definition == nullptr ? CollectiveOp::kNone : definition->collective_op;
+}
+
+void ProcessEvents::add_call(const timeline::Event& event) {
+  begin_event('X') << "," << region_text(event.call->region);
+  add_place(event.location, event.time_ns);
+  text_ << R"(,"dur":)";
+  text_.time_us(event.leave_ns - event.time_ns);
+  add_arguments(CallArguments::of(*event.call, world_ranks_, world_rank_));
+  end_event();
+}
+
+void ProcessEvents::add_arguments(const CallArguments& arguments) {
+  if (arguments.begin() == arguments.end()) return;
+  std::string_view separator = R"(,"args":{")";
+  for (const Argument& argument : arguments) {
+    text_ << separator << timeline::argument_name(argument.name) << R"(":)";
+    separator = R"(,")";
+    switch (argument.kind) {
+      case Argument::Kind::kNumber: text_ << argument.number; break;
+      case Argument::Kind::kAny: text_ << "\"" << timeline::kAnyText << "\""; break;
+      case Argument::Kind::kTrue: text_ << "true"; break;
+      case Argument::Kind::kComm: {
+        const auto comm = static_cast<std::size_t>(argument.number);
+        text_ << "\"" << (comm < comms_.size() ? std::string_view(comms_[comm]) : "unknown") << "\"";
+        break;
+      }
+    }
+  }
+  text_ << "}";
+}
+
+void ProcessEvents::add_facts(const timeline::Event& event) {
+  std::size_t message = 0;
+  for (const Fact& fact : event.call->facts) {
+    switch (fact.kind) {
+      case FactKind::kSendRequest:
+      case FactKind::kRecvRequest:
+      case FactKind::kCollectiveRequest: start_operation(event, fact); break;
+      case FactKind::kSendComplete:
+      case FactKind::kRecvComplete:
+      case FactKind::kCollectiveComplete:
+      case FactKind::kCancelled:
+      case FactKind::kRequestFreed: complete_operation(event, fact); break;
+      case FactKind::kCollective: add_collective(event, fact); break;
+      default: break;
+    }
+    if (!MessageOrder::is_message(fact.kind)) continue;
+    const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
+    if (message < event.flow_ids.size()) add_message(event, is_send, event.flow_ids[message]);
+    ++message;
+  }
+}
+
+void ProcessEvents::add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id) {
+  if (flow_id == 0 || event.leave_ns == event.time_ns) return;
+  if (is_send) {
+    add_flow('s', kMessage, flow_id, event.location, event.time_ns);
+  } else {
+    add_flow('f', kMessage, flow_id, event.location, event.leave_ns - 1);
+  }
+}
+
+void ProcessEvents::add_collective(const timeline::Event& event, const Fact& fact) {
+  if (event.leave_ns == event.time_ns) return;
+  const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
+  if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
+  if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
+  for (const std::uint64_t id : part.ends) add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
+}
+
+void ProcessEvents::add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location,
+                             std::uint64_t time_ns) {
+  begin_event(phase) << "," << kind << R"(,"id":"0x)";
+  text_.hex(id) << "\"";
+  if (phase == 'f') text_ << R"(,"bp":"e")";
+  add_place(location, time_ns);
+  end_event();
+}
+
+void ProcessEvents::start_operation(const timeline::Event& event, const Fact& fact) {
+  if (fact.kind == FactKind::kCollectiveRequest && event.leave_ns != event.time_ns) {
+    const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
+    if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
+  }
+  if (fact.request == kNoRequest) return;
+  Operation& operation = operations_[fact.request];
+  operation = {++operation_count_, event.call->region};
+  begin_event('b') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
+  text_.hex(operation.number) << R"("})";
+  add_place(event.location, event.time_ns);
+  add_arguments(CallArguments::of_message(fact, world_ranks_));
+  end_event();
+}
+
+void ProcessEvents::complete_operation(const timeline::Event& event, const Fact& fact) {
+  Operation operation;
+  if (!operations_.take(fact.request, operation)) return;
+  if (fact.kind == FactKind::kCollectiveComplete && event.leave_ns != event.time_ns) {
+    const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(operation.region));
+    if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
+    for (const std::uint64_t id : part.ends) add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
+  }
+  begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
+  text_.hex(operation.number) << R"("})";
+  add_place(event.location, event.leave_ns);
+  if (fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kCancelled) {
+    add_arguments(CallArguments::of_message(fact, world_ranks_));
+  }
+  end_event();
+}
+
+}  // namespace megascope::chrome

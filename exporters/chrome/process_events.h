@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/record/id_map.h"
+#include "core/record/source.h"
+#include "core/record/world_ranks.h"
+#include "exporters/chrome/collective_arrows.h"
+#include "exporters/chrome/deflate_piece.h"
+#include "exporters/chrome/json_text.h"
+#include "exporters/common/call_arguments.h"
+#include "exporters/common/timeline.h"
+
+namespace megascope::chrome {
+
+/// Writes one process of a run as events of the Trace Event Format: pid is the world rank, tid is the location + 1 (readers
+/// take 0 for "not given"); a complete event (X) a call, an asynchronous pair (b, e) a nonblocking operation, flow events
+/// (s, t, f) for messages and collectives. Each event is preceded by a comma, but the first of a file.
+///
+/// Readers bind a flow event to the slice that encloses its time, so the end of an arrow lies 1 ns before the end of its
+/// slice; a call that took no time has no arrows.
+class ProcessEvents {
+ public:
+  /// All must outlive this object. is_first: this process's events are the first of the file.
+  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first);
+
+  /// progress: called now and then with the number of calls since the last time; may be empty.
+  void write(const std::function<void(std::uint64_t)>& progress);
+
+  std::uint64_t event_count() const { return event_count_; }
+
+ private:
+  /// A nonblocking operation in flight.
+  struct Operation {
+    std::uint64_t number = 0;  ///< of the operation within the process
+    RegionId region = kNoRegion;
+  };
+
+  void write_metadata();
+  void add_metadata(std::string_view name, std::int64_t tid, std::string_view arguments);
+  void add_call(const timeline::Event& event);
+  void add_arguments(const timeline::CallArguments& arguments);
+  void add_facts(const timeline::Event& event);
+  void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
+  void add_collective(const timeline::Event& event, const Fact& fact);
+  void start_operation(const timeline::Event& event, const Fact& fact);
+  void complete_operation(const timeline::Event& event, const Fact& fact);
+  void add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location, std::uint64_t time_ns);
+  JsonText& begin_event(char phase);
+  void add_place(LocationId location, std::uint64_t time_ns);
+  void end_event();
+
+  std::string_view region_text(RegionId region) const;
+  CollectiveOp operation_of(RegionId region) const;
+
+  const RecordSource& source_;
+  const ProcessDefinitions& process_;
+  std::int32_t world_rank_;
+  WorldRanks world_ranks_;
+  CollectiveArrows arrows_;
+  DeflatePiece& piece_;
+  bool is_first_;
+  JsonText text_;
+  std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
+  std::vector<std::string> comms_;    ///< names, escaped, by CommId
+  RequestMap<Operation> operations_;
+  std::uint64_t operation_count_ = 0;
+  std::uint64_t event_count_ = 0;
+};
+
+}  // namespace megascope::chrome

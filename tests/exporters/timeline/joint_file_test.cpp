@@ -1,0 +1,100 @@
+#include "exporters/common/joint_file.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/exporters/timeline/judged_timeline.h"
+#include "tests/support/thread_collective.h"
+
+namespace megascope::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using timeline::JointFile;
+
+std::string content(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// The messages of all members after each has written its piece and finished with its error.
+std::vector<std::string> write_pieces(const std::string& folder, const std::vector<std::string>& pieces,
+                                      const std::vector<std::string>& errors) {
+  std::vector<std::string> messages(pieces.size());
+  std::uint64_t whole_bytes = 0;
+  for (const std::string& piece : pieces) whole_bytes += piece.size();
+  run_members(static_cast<int>(pieces.size()), [&](Collective& members) {
+    const auto rank = static_cast<std::size_t>(members.rank());
+    JointFile file(members, folder, "whole");
+    Status status = file.open();
+    std::uint64_t size_bytes = 0;
+    if (status.is_ok()) {
+      const std::string& piece = pieces[rank];
+      file.write(std::span(piece).first(piece.size() / 3));
+      file.write(std::span(piece).subspan(piece.size() / 3));
+      status = file.finish(errors[rank].empty() ? Status::ok() : Status::error(errors[rank]), size_bytes);
+      if (status.is_ok()) {
+        EXPECT_EQ(size_bytes, whole_bytes);
+      }
+    }
+    messages[rank] = status.message();
+  });
+  return messages;
+}
+
+/// Text that tells where it was cut.
+std::string long_text(std::size_t bytes, std::uint64_t seed) {
+  std::string text;
+  while (text.size() < bytes) text += std::to_string(seed++) + " ";
+  text.resize(bytes);
+  return text;
+}
+
+TEST(JointFile, PutsPiecesBehindEachOther) {
+  const ScratchFolder folder;
+  EXPECT_THAT(write_pieces(folder.path(), {"one ", "", "three"}, {"", "", ""}), ElementsAre("", "", ""));
+  EXPECT_EQ(content(folder.path() + "/whole"), "one three");
+  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+}
+
+TEST(JointFile, TakesPiecesThatDoNotFitIntoMemory) {
+  const ScratchFolder folder;
+  const std::vector<std::string> pieces{long_text(JointFile::kMemoryBytes + 7, 1), "short",
+                                        long_text(2 * JointFile::kMemoryBytes + 4099, 2),
+                                        long_text(JointFile::kMemoryBytes, 3)};
+  EXPECT_THAT(write_pieces(folder.path(), pieces, {"", "", "", ""}), ElementsAre("", "", "", ""));
+  EXPECT_TRUE(content(folder.path() + "/whole") == pieces[0] + pieces[1] + pieces[2] + pieces[3]);
+  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+}
+
+TEST(JointFile, LeavesNothingWhenOneMemberFails) {
+  const ScratchFolder folder;
+  const std::string piece = long_text(JointFile::kMemoryBytes + 7, 1);
+  EXPECT_THAT(write_pieces(folder.path(), {piece, piece, piece}, {"", "rank 1 broke", "rank 2 broke"}),
+              ElementsAre("rank 1 broke", "rank 1 broke", "rank 1 broke"));
+  EXPECT_THAT(folder.files(), IsEmpty());
+}
+
+TEST(JointFile, DoesNotOverwrite) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() + "/whole") << "old";
+  const auto messages = write_pieces(folder.path(), {"a", "b"}, {"", ""});
+  EXPECT_THAT(messages[0], HasSubstr("exists already"));
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_EQ(content(folder.path() + "/whole"), "old");
+  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+}
+
+TEST(JointFile, NamesAFolderThatIsNotThere) {
+  const auto messages = write_pieces("/nowhere/at/all", {"a", "b"}, {"", ""});
+  EXPECT_THAT(messages[1], HasSubstr("/nowhere/at/all/whole.part: No such file or directory"));
+}
+
+}  // namespace
+}  // namespace megascope::test
