@@ -47,6 +47,10 @@ double mpi_share(const RankRow& rank) {
   return available > 0 ? waiting_ns(rank) / available : 0.0;
 }
 
+bool is_too_short(const TimeShares& shares) {
+  return minus(shares.wall_ns, shares.startup_ns) < kShortRunNs;
+}
+
 TimeShares time_shares(const RunReport& report) {
   TimeShares shares;
   double available = 0;
@@ -88,8 +92,7 @@ std::string first_verdict(const RunReport& report, const TimeShares& shares) {
     return fmt::format("The run ended inside {} MPI call{}: see below who waited for whom.",
                        report.pending_count, report.pending_count == 1 ? "" : "s");
   }
-  const std::uint64_t after_startup_ns = minus(shares.wall_ns, shares.startup_ns);
-  if (after_startup_ns < kShortRunNs) return "The run is too short to say where its time goes.";
+  if (is_too_short(shares)) return "The run is too short to say where its time goes.";
   if (shares.run < kLittleShare) {
     return fmt::format(
         "MPI takes {:.1f} % of the ranks' time: communication is not where this run spends it.",

@@ -27,6 +27,9 @@ struct TimeShares {
 
 TimeShares time_shares(const RunReport& report);
 
+/// Less than 10 ms after start-up: shares of it mean nothing.
+bool is_too_short(const TimeShares& shares);
+
 /// One or two plain sentences: what the shares tell about the run, and no more than they do. May be
 /// empty.
 std::string first_verdict(const RunReport& report, const TimeShares& shares);

@@ -173,7 +173,7 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
                     percent_text(mpi_share(most)), most.world_rank);
   }
   Lines lines = labelled("Time in MPI", text);
-  if (report.ranks.size() > 1 && shares.imbalance >= 0.01) {
+  if (report.ranks.size() > 1 && shares.imbalance >= 0.01 && !is_too_short(shares)) {
     append(lines,
            labelled("Imbalance",
                     fmt::format("outside of MPI rank {} works longest, the average rank {} less",

@@ -239,6 +239,7 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
                {"inside", Align::kLeft, 32},
                {"communicator", Align::kLeft, 32},
                {"peer"},
+               {"entered after"},
                {"for"}});
   for (std::size_t i = 0; i < std::min(limits.pending, report.pending.size()); ++i) {
     const PendingRow& call = report.pending[i];
@@ -246,7 +247,8 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
                              : call.peer == kAnySource ? "any"
                                                        : ".";
     table.add({fmt::format("{}", call.world_rank), call.function,
-               call.comm.empty() ? "." : call.comm, peer, duration(call.time_ns)});
+               call.comm.empty() ? "." : call.comm, peer, duration(call.since_ns),
+               call.time_ns == 0 ? "." : duration(call.time_ns)});
   }
   return titled(fmt::format("Calls that had not returned at the end, {} of {}", table.row_count(),
                             report.pending_count),

@@ -201,13 +201,13 @@ TEST(Report, NamesMissingRanksPendingCallsAndUnusualEnds) {
   RunReport report = one_rank(1, 6, 5);
   merge(report, one_rank(2, 6, 5));
   report.ranks[0].end_state = EndState::kRecovered;
-  report.pending = {{1, "MPI_Recv", "MPI_COMM_WORLD", 4, 0, 3'000'000'000}};
+  report.pending = {{1, "MPI_Recv", "MPI_COMM_WORLD", 4, 2'000'000'000, 3'000'000'000}};
   report.pending_count = 1;
   const std::string text = to_text(report);
   EXPECT_THAT(text, HasSubstr("\nMissing         4 of 6 ranks left no trace (0, 3-5)\n"));
   EXPECT_THAT(
       text, HasSubstr("\nEnd             1 rank finished (2); 1 rank cut short, recovered (1)\n"));
-  EXPECT_THAT(text, HasSubstr("     1  MPI_Recv  MPI_COMM_WORLD     4  3 s\n"));
+  EXPECT_THAT(text, HasSubstr("     1  MPI_Recv  MPI_COMM_WORLD     4            2 s  3 s\n"));
   EXPECT_THAT(text, HasSubstr("The run ended inside 1 MPI call: see below who waited for whom."));
 }
 
