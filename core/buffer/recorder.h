@@ -83,7 +83,8 @@ class Recorder {
   trace::ChunkStore store_;
   trace::FileHeader fallback_header_{};  ///< counters when there is no file
   trace::FileHeader* header_ = &fallback_header_;
-  mutable std::mutex mutex_;             ///< definitions, threads, storage status
+  /// Definitions, threads, storage status. Recursive: a buffer that is emptied at the end needs the definitions.
+  mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;
   std::vector<std::unique_ptr<EventBuffer>> buffers_;

@@ -156,12 +156,27 @@ ChunkHeader* ChunkStore::reopen(std::uint64_t offset, std::size_t bytes) {
   ChunkHeader* chunk = map(file, offset, bytes, status);
   if (file >= 0) close(file);
   if (chunk == nullptr) return nullptr;
-  std::memset(static_cast<void*>(chunk), 0, sizeof *chunk);
-  chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
-  chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
-  chunk->magic = kChunkMagic;
+  const bool is_there = backing_ == Backing::kMapped || read_back(chunk, bytes, offset);
+  const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
+  const bool is_whole = is_there && chunk->magic == kChunkMagic && chunk->chunk_bytes == bytes &&
+                        used >= sizeof(ChunkHeader) && used <= bytes;
+  if (!is_whole) {
+    std::memset(static_cast<void*>(chunk), 0, sizeof *chunk);
+    chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
+    chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
+    chunk->magic = kChunkMagic;
+  }
   open_.push_back({chunk, offset});
   return chunk;
+}
+
+bool ChunkStore::read_back(void* to, std::size_t bytes, std::uint64_t offset) const {
+  Status status;
+  const int file = open_file(status);
+  if (file < 0) return false;
+  const ssize_t size = pread(file, to, bytes, static_cast<off_t>(offset));
+  close(file);
+  return size == static_cast<ssize_t>(bytes);
 }
 
 Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t offset) const {

@@ -45,7 +45,8 @@ class ChunkStore {
   ChunkHeader* acquire(std::size_t bytes, Status& status, Use use = Use::kEvents);
   /// Ends writing to a chunk: it is unmapped or written. May be mapped again with `reopen`.
   void release(ChunkHeader* chunk);
-  /// A released chunk, zeroed, to be written anew (policy flight). offset: of offset_of() when it was acquired.
+  /// A released chunk as it was left, to be read and then written anew (policy flight); empty when it is damaged.
+  /// offset: of offset_of() when it was acquired.
   ChunkHeader* reopen(std::uint64_t offset, std::size_t bytes);
   std::uint64_t offset_of(const ChunkHeader* chunk) const;
 
@@ -65,6 +66,7 @@ class ChunkStore {
   int open_file(Status& status) const;
   ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Status& status);
   Status extend(int file, std::uint64_t offset, std::size_t bytes) const;
+  bool read_back(void* to, std::size_t bytes, std::uint64_t offset) const;
   Status write_out(const void* from, std::size_t bytes, std::uint64_t offset) const;
 
   std::string path_;
