@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/base/write_signals.h"
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
@@ -57,6 +58,7 @@ std::string join(const std::vector<std::string>& words) {
 }  // namespace
 
 void Session::end(Collective* collective, const Company& company) {
+  const WriteSignalsBlocked blocked;
   const Status stored = recorder_->finish(EndState::kFinalized);
   if (!stored.is_ok()) {
     notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
@@ -174,6 +176,10 @@ std::vector<std::string> Session::agree_on_formats(Collective& collective, const
 void Session::run_exports(Collective& collective, const std::vector<ProcessClock>& clocks, report::RunReport& report) {
   const std::vector<std::string> formats = agree_on_formats(collective, report);
   if (formats.empty()) return;
+  if (folder_.empty()) {
+    report.notes.push_back("nothing is exported, because there is no run folder");
+    return;
+  }
   std::unique_ptr<trace::RunSource> source;
   const Status opened = agree(collective, trace::RunSource::open_own(trace_path_, clocks, source));
   for (const std::string& format : formats) {

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/base/write_signals.h"
 #include "core/config/environment.h"
 #include "core/trace/run_folder.h"
 #include "plugin/run/output.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr int kRefusedExitCode = 2;
 
 void say(const std::string& line) {
+  const WriteSignalsBlocked blocked;
   const std::string text = "megascope: " + line + "\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());
 }
@@ -90,6 +92,7 @@ Status Session::open_trace(const ProcessInfo& info) {
 }
 
 Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) {
+  const WriteSignalsBlocked blocked;
   facts_ = facts;
   run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
   is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() && !is_company_vouched();
@@ -112,6 +115,7 @@ void Session::make_folder() {
   std::string wanted = wanted_run_folder(options_.values, host_name(), pid);
   if (is_alone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
   Status status = make_run_folder(wanted, folder_);
+  if (!status.is_ok()) folder_.clear();
   if (status.is_ok()) {
     status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n");
   }
