@@ -81,7 +81,7 @@ void* mpi_symbol(const char* name) noexcept {
 }
 
 std::string mpi_library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  char text[1 << 14] = "";  // another MPI's may be longer than MPI_MAX_LIBRARY_VERSION_STRING (MPICH's: 8192)
   int length = 0;
   twin<Fn::Get_library_version>()(text, &length);
   const std::string whole(text);
