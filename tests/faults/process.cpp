@@ -111,7 +111,13 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-int occurrences(const std::string& text, const std::string& word) {
+int occurrences(const std::string& wrapped, const std::string& word) {
+  const bool has_line_end = word.find('\n') != std::string::npos;
+  std::string text;
+  for (const char c : wrapped) {
+    const bool is_blank = c == ' ' || c == '\n';
+    if (has_line_end || !is_blank || text.empty() || text.back() != ' ') text += is_blank && !has_line_end ? ' ' : c;
+  }
   int count = 0;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
   return count;

@@ -49,7 +49,7 @@ class Child {
   void send(int signal) const;
   bool has_ended();
   /// Waits; after timeout_s it is killed.
-  Ending wait(int timeout_s = 40);
+  Ending wait(int timeout_s = 20);
 
  private:
   Command command_;
@@ -61,7 +61,7 @@ class Child {
 Ending run(const Command& command);
 
 std::string read_text(const std::string& path);
-/// How often `word` occurs.
+/// How often `word` occurs; line ends and indentation count as one blank.
 int occurrences(const std::string& text, const std::string& word);
 
 }  // namespace megascope::faults

@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "tests/faults/trial.h"
+
+/// The library in programs that did not ask for it, and options that nobody understands.
+namespace megascope::faults {
+namespace {
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Command in_folder(const TemporaryFolder& folder, std::vector<std::string> arguments, bool is_preloaded) {
+  Command command{.arguments = std::move(arguments), .environment = {}, .folder = folder.path(), .before_exec = {}};
+  if (is_preloaded) command.environment.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
+  return command;
+}
+
+TEST(Guest, IsNotSeenInProgramsWithoutMpi) {
+  const std::vector<std::vector<std::string>> programs = {
+      {"bash", "-c", "echo out; echo err >&2; (exit 3)"}, {"date", "-d", "@0", "-u"}, {"false"},
+      {"bash", "-c", "kill -TERM $$"}, {"python3", "-c", "import threading; print(6 * 7)"}};
+  for (const auto& program : programs) {
+    for (const char* option : {"MEGASCOPE_ENABLE=1", "MEGASCOPE_STRICT=1", "LD_BIND_NOW=1"}) {
+      const TemporaryFolder bare_folder;
+      const Ending bare = run(in_folder(bare_folder, program, false));
+      const TemporaryFolder folder;
+      Command command = in_folder(folder, program, true);
+      command.environment.emplace_back(option);
+      command.environment.emplace_back("MEGASCOPE_BUFFER_SIZE=nonsense");
+      const Ending ending = run(command);
+      EXPECT_EQ(ending.exit_code, bare.exit_code) << program[0];
+      EXPECT_EQ(ending.signal, bare.signal);
+      EXPECT_EQ(ending.out, bare.out);
+      EXPECT_EQ(ending.err, bare.err);
+      EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"stderr.txt", "stdout.txt"}));
+    }
+  }
+}
+
+TEST(Guest, WorksWhenEverySymbolIsBoundAtOnce) {
+  Trial trial("finish");
+  trial.with("LD_BIND_NOW=1");
+  EXPECT_EQ(run(trial.preloaded()).exit_code, 0);
+  EXPECT_EQ(trial.report_number("mpi_calls"), 602);
+}
+
+TEST(Options, EnableOffLeavesNothing) {
+  Trial trial("finish");
+  trial.with("MEGASCOPE_ENABLE=0");
+  const Ending bare = run(Trial("finish").bare());
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(ending.out, bare.out);
+  EXPECT_EQ(ending.err, bare.err);
+  EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
+  EXPECT_TRUE(names_in(trial.scratch()).empty());
+}
+
+TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
+  Trial trial("finish");
+  trial.ranks(2).with("MEGASCOPE_BUFFER_SIZE=many").with("MEGASCOPE_EXPROT=otf2");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_BUFFER_SIZE=many: accepted is a size from 1 MiB to 1 TiB; "
+                                    "used instead: the default, 1G\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
+                                    "MEGASCOPE_EXPORT?\n"), 1) << ending.err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
+}
+
+TEST(Options, StrictEndsTheProgramAtStart) {
+  Trial trial("finish");
+  trial.with("MEGASCOPE_STRICT=1").with("MEGASCOPE_CLOCK=sundial");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 2);
+  EXPECT_EQ(ending.out, "");
+  EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_CLOCK=sundial"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_STRICT=1"), 1) << ending.err;
+  EXPECT_FALSE(std::filesystem::exists(trial.run_folder()));
+}
+
+TEST(Options, StrictEndsAllRanks) {
+  Trial trial("finish");
+  trial.ranks(2).with("MEGASCOPE_STRICT=1").with("MEGASCOPE_CLOCK=sundial");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.exit_code, 2);
+  EXPECT_EQ(occurrences(ending.err, "MEGASCOPE_CLOCK=sundial"), 1) << ending.err;
+}
+
+TEST(RunFolder, AnExistingOneIsLeftAlone) {
+  const Trial trial("finish");
+  for (const char* suffix : {"", "-2", "-3"}) {
+    EXPECT_EQ(run(trial.preloaded()).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::exists(trial.run_folder() + suffix + "/rank-0.mgt")) << suffix;
+    std::filesystem::remove(trial.folder() / "book.0");
+  }
+  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "-4"));
+}
+
+void expect_other_mpi_unharmed(std::vector<std::string> arguments, const std::string& output) {
+  const TemporaryFolder folder;
+  Command command = in_folder(folder, std::move(arguments), true);
+  command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
+  const Ending ending = run(command);
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, output);
+  EXPECT_EQ(occurrences(ending.err, "\n"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "this MegaScope was built for Open MPI: nothing is recorded"), 1) << ending.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(OtherMpi, RunsUnharmed) {
+  if (std::string(MEGASCOPE_TEST_OTHER_MPI).empty()) GTEST_SKIP() << "MPICH is not installed";
+  expect_other_mpi_unharmed({MEGASCOPE_TEST_OTHER_MPI}, "1 ranks, sum 1\n");
+  expect_other_mpi_unharmed({MEGASCOPE_TEST_OTHER_MPIRUN, "-n", "2", MEGASCOPE_TEST_OTHER_MPI}, "2 ranks, sum 4\n");
+}
+
+}  // namespace
+}  // namespace megascope::faults

@@ -1,0 +1,217 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/faults/trial.h"
+
+/// Storage that is full, forbidden or not there. The program runs as it does without the library; what is not kept is
+/// counted, and the sums in the report are those of all calls.
+namespace megascope::faults {
+namespace {
+
+constexpr std::uint64_t kManyCalls = 300'000;  // 4.8 MB of records
+constexpr std::int64_t kManyBooked = kManyCalls + 2;
+
+/// In the child only: a file system of its own on `folder`. Needs root; false without.
+bool mount_tmpfs(const std::string& folder, const std::string& options, unsigned long flags = 0) {
+  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", folder.c_str(), "tmpfs", flags, options.c_str()) == 0;
+}
+
+bool can_mount() {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) _exit(mount_tmpfs(folder.path(), "size=1m") ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+void limit(decltype(RLIMIT_FSIZE) what, rlim_t most) {
+  const rlimit value{most, most};
+  setrlimit(what, &value);
+}
+
+/// The program's own output and code; returns what it printed on stderr.
+std::string expect_unharmed(const Trial& trial) {
+  const Ending ending = run(trial.preloaded());
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.signal, 0);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
+  return ending.err;
+}
+
+/// What is in the trace and what is counted as lost are all calls, and so are the report's sums.
+void expect_all_accounted_for(const Trial& trial, LossCause cause) {
+  EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
+  const Read read = trial.trace();
+  const std::uint64_t lost = read.definitions.losses[static_cast<std::size_t>(cause)];
+  EXPECT_GT(lost, 0u);
+  EXPECT_EQ(read.loss_count(), lost) << "by one cause only";
+  EXPECT_EQ(read.call_count() + lost, static_cast<std::uint64_t>(kManyBooked));
+  EXPECT_EQ(trial.losses_reported(), static_cast<std::int64_t>(lost));
+}
+
+TEST(Buffer, StopKeepsTheOldest) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("MEGASCOPE_BUFFER_SIZE=1M");
+  expect_unharmed(trial);
+  expect_all_accounted_for(trial, LossCause::kBufferFull);
+  const Read read = trial.trace();
+  EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
+  EXPECT_NE(read.locations[0].back().function, "MPI_Finalize");
+  EXPECT_LE(std::filesystem::file_size(trial.run_folder() + "/rank-0.mgt"), std::uintmax_t{2} << 20);
+}
+
+TEST(Buffer, FlightKeepsTheNewest) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("MEGASCOPE_BUFFER_SIZE=3M").with("MEGASCOPE_BUFFER_POLICY=flight");
+  expect_unharmed(trial);
+  expect_all_accounted_for(trial, LossCause::kBufferFull);
+  const Read read = trial.trace();
+  EXPECT_EQ(read.locations[0].front().function, "MPI_Comm_rank");
+  EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
+  EXPECT_GT(read.call_count(), 60'000u) << "a good part of the buffer is in use";
+}
+
+TEST(Buffer, FlightInASmallBufferKeepsTheNewest) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("MEGASCOPE_BUFFER_SIZE=1M").with("MEGASCOPE_BUFFER_POLICY=flight");
+  expect_unharmed(trial);
+  expect_all_accounted_for(trial, LossCause::kBufferFull);
+  EXPECT_EQ(trial.trace().locations[0].back().function, "MPI_Finalize");
+}
+
+TEST(Storage, BecomesFull) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  trial.before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=3m"); });
+  const std::string err = expect_unharmed(trial);
+  expect_all_accounted_for(trial, LossCause::kStorage);
+  EXPECT_EQ(occurrences(err, "No space left on device"), 1) << err;
+}
+
+TEST(Storage, IsFullFromTheStart) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  trial.before_exec([folder = trial.scratch()] {
+    mount_tmpfs(folder, "size=1m");
+    std::ofstream(folder + "/filler") << std::string(2 << 20, 'x');
+  });
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
+  EXPECT_EQ(trial.losses_reported(), kManyBooked);
+}
+
+TEST(Storage, IsReadOnly) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  trial.before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=1m", MS_RDONLY); });
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(occurrences(err, "Read-only file system"), 1) << err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
+}
+
+TEST(Storage, IsMissing) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked);
+}
+
+TEST(Storage, IsAFile) {
+  Trial trial("cheap", kManyCalls);
+  std::ofstream(trial.folder() / "file") << "of the user";
+  trial.with("MEGASCOPE_SCRATCH=" + (trial.folder() / "file"));
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "keeps no trace"), 1) << err;
+  EXPECT_EQ(read_text(trial.folder() / "file"), "of the user");
+}
+
+TEST(Storage, MissingOnEveryRankIsSaidOnce) {
+  Trial trial("finish");
+  trial.ranks(2).with("MEGASCOPE_SCRATCH=" + trial.scratch() + "/not/there");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_LE(occurrences(ending.err, "megascope: rank"), 2) << ending.err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
+}
+
+TEST(RunFolder, CannotBeMade) {
+  Trial trial("cheap", kManyCalls);
+  std::ofstream(trial.folder() / "file") << "of the user";
+  trial.with("MEGASCOPE_OUT=" + (trial.folder() / "file/run")).with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "Not a directory"), 1) << err;
+  EXPECT_EQ(read_text(trial.folder() / "file"), "of the user");
+  for (const char* name : {"/trace.otf2", "/traces.otf2", "/trace.perfetto-trace", "/trace.json.gz", "/otf2"}) {
+    EXPECT_FALSE(std::filesystem::exists(name)) << name;
+    EXPECT_FALSE(std::filesystem::exists(trial.folder() / name)) << name;
+  }
+}
+
+/// The kernel would end the program by SIGXFSZ at the first byte beyond its limit.
+TEST(FileSizeLimit, IsKept) {
+  for (const rlim_t most : {rlim_t{16} << 10, rlim_t{300} << 10, rlim_t{2} << 20}) {
+    Trial trial("cheap", kManyCalls);
+    ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);  // larger than the limit
+    trial.before_exec([most] { limit(RLIMIT_FSIZE, most); });
+    const std::string err = expect_unharmed(trial);
+    EXPECT_EQ(occurrences(err, "file-size limit"), 1) << most << err;
+    EXPECT_EQ(trial.report_number("mpi_calls"), kManyBooked) << most;
+    EXPECT_GT(trial.losses_reported(), 0) << most;
+  }
+}
+
+TEST(FileSizeLimit, IsKeptByExports) {
+  Trial trial("cheap", 3000);
+  ASSERT_NE(Book::open((trial.folder() / "book.0").c_str()), nullptr);
+  trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec([] { limit(RLIMIT_FSIZE, rlim_t{4} << 10); });
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.signal, 0);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, "3002 calls\n");
+}
+
+TEST(Descriptors, UsedUpStopTheTraceOnly) {
+  Trial trial("exhaust-and-return-descriptors", kManyCalls);
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "Too many open files"), 1) << err;
+  expect_all_accounted_for(trial, LossCause::kStorage);
+}
+
+TEST(Descriptors, UsedUpForGoodLeaveTheProgramAlone) {
+  const Trial trial("exhaust-descriptors", kManyCalls);
+  expect_unharmed(trial);
+}
+
+/// Nobody reads what is said: the program is not to die of SIGPIPE.
+TEST(Stderr, MayBeAClosedPipe) {
+  Trial trial("finish");
+  trial.before_exec([] {
+    int ends[2];
+    if (pipe(ends) != 0) _exit(125);
+    close(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+  });
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.signal, 0);
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(ending.out, "602 calls\n");
+  EXPECT_EQ(trial.report_number("mpi_calls"), 602);
+}
+
+}  // namespace
+}  // namespace megascope::faults
