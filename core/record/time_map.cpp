@@ -16,8 +16,11 @@ double ns_per_tick(const ProcessClock& clock) {
   if (clock.kind == ClockKind::kMonotonic) return 1.0;
   const auto ticks = static_cast<double>(clock.last.ticks - clock.first.ticks);
   const auto elapsed_ns = static_cast<double>(clock.last.monotonic_ns - clock.first.monotonic_ns);
-  // Without two distinct moments (a process that died at once) one tick counts as one ns.
-  return clock.last.ticks > clock.first.ticks && elapsed_ns > 0 ? elapsed_ns / ticks : 1.0;
+  // Without two distinct moments (a process that died at once), or with damaged ones, one tick counts as one ns.
+  constexpr double kLeast = 1e-3;
+  constexpr double kMost = 1e3;
+  const double rate = clock.last.ticks > clock.first.ticks ? elapsed_ns / ticks : 0.0;
+  return rate >= kLeast && rate <= kMost ? rate : 1.0;
 }
 
 /// Of the processes that share a clock, the longest-lived knows its rate best.
@@ -59,7 +62,9 @@ RunTime run_time_of(const std::vector<ProcessClock>& clocks) {
     const double rate = ns_per_tick(reference);
     std::uint64_t start = members.front()->start_ticks;
     for (const ProcessClock* member : members) start = std::min(start, member->start_ticks);
-    const double before = (static_cast<double>(reference.first.ticks) - static_cast<double>(start)) * rate;
+    constexpr double kMostNs = static_cast<double>(std::int64_t{1} << 60);  // a damaged start lies anywhere
+    const double before =
+        std::clamp((static_cast<double>(reference.first.ticks) - static_cast<double>(start)) * rate, -kMostNs, kMostNs);
     const std::int64_t realtime = reference.first.realtime_ns - static_cast<std::int64_t>(before);
     lines[domain] = {&reference, rate, realtime};
     if (is_first || realtime < run.start_realtime_ns) run.start_realtime_ns = realtime;

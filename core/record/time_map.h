@@ -20,8 +20,7 @@ class TimeMap {
 
   std::uint64_t to_ns(std::uint64_t ticks) const {
     const auto delta = static_cast<std::int64_t>(ticks - base_ticks_);
-    const auto scaled = static_cast<std::int64_t>((static_cast<Wide>(delta) * static_cast<Wide>(scale_)) >> kShift);
-    const std::int64_t time_ns = scaled + offset_ns_;
+    const Wide time_ns = ((static_cast<Wide>(delta) * static_cast<Wide>(scale_)) >> kShift) + offset_ns_;
     return time_ns < 0 ? 0 : static_cast<std::uint64_t>(time_ns);
   }
 

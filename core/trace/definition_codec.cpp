@@ -66,9 +66,11 @@ class Reader {
     const auto count = get<std::uint32_t>();
     std::vector<RankRun> runs;
     if (count > (bytes_.size() - at_) / 12) is_ok_ = false;
+    std::int64_t rank_sum = 0;
     for (std::uint32_t i = 0; i < count && is_ok_; ++i) {
       RankRun run{get<std::int32_t>(), get<std::int32_t>(), get<std::int32_t>()};
-      if (!is_plausible(run)) is_ok_ = false;
+      rank_sum += run.count;
+      if (!is_plausible(run) || rank_sum > kMaxRanks) is_ok_ = false;
       runs.push_back(run);
     }
     return runs;
@@ -76,9 +78,9 @@ class Reader {
   bool is_ok() const { return is_ok_; }
 
  private:
-  // The largest job we would ever expand into memory, and no rank outside of it.
+  /// The largest job we would ever expand into memory, and no rank outside of it.
+  static constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
   static bool is_plausible(const RankRun& run) {
-    constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
     const std::int64_t last = run.first + std::int64_t{run.count - 1} * run.stride;
     return run.count > 0 && run.count <= kMaxRanks && run.first >= 0 && run.first <= kMaxRanks && last >= 0 &&
            last <= kMaxRanks;

@@ -16,7 +16,17 @@
 namespace megascope::trace {
 namespace {
 
-constexpr std::size_t kMaxLocations = std::size_t{1} << 20;
+/// Bytes of a file that a thread leaves at least: its definition. Bounds what a damaged number can make us allocate.
+constexpr std::size_t kLeastLocationBytes = 32;
+constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
+
+/// Damaged clocks must not overflow what is computed from them; 2^61 ns are 73 years.
+ClockPoint bounded(ClockPoint point) {
+  constexpr std::int64_t kMostNs = std::int64_t{1} << 61;
+  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMostNs);
+  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMostNs);
+  return point;
+}
 
 std::string text_of(const char* field, std::size_t size) { return {field, strnlen(field, size)}; }
 
@@ -73,8 +83,8 @@ Status TraceFile::read(std::span<const std::byte> bytes) {
 
 void TraceFile::read_header(const FileHeader& header) {
   ProcessInfo& info = definitions_.info;
-  info.world_rank = std::max(header.world_rank, 0);
-  info.world_size = std::max(header.world_size, info.world_rank + 1);
+  info.world_rank = std::clamp(header.world_rank, 0, kMaxRanks - 1);
+  info.world_size = std::clamp(header.world_size, info.world_rank + 1, kMaxRanks);
   info.pid = header.pid;
   info.run_id = text_of(header.run_id, sizeof header.run_id);
   info.thread_level = static_cast<int>(header.thread_level & 3);
@@ -88,12 +98,12 @@ void TraceFile::read_header(const FileHeader& header) {
   info.is_solo = header.is_solo != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
   info.clock_points.push_back(
-      {header.first_moment_ticks, header.first_moment_monotonic_ns, header.first_moment_realtime_ns});
+      bounded({header.first_moment_ticks, header.first_moment_monotonic_ns, header.first_moment_realtime_ns}));
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     definitions_.losses[i] = header.losses[i].load(std::memory_order_relaxed);
   }
   if (header.end_ticks > header.start_ticks) {
-    info.clock_points.push_back({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns});
+    info.clock_points.push_back(bounded({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns}));
   }
 }
 
@@ -130,7 +140,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
     damaged_count_ += decode_definitions({payload, size}, definitions_);
     return;
   }
-  if (header->kind != ChunkKind::kEvents || header->location >= kMaxLocations) {
+  if (header->kind != ChunkKind::kEvents || header->location >= bytes_.size() / kLeastLocationBytes) {
     if (size != 0) ++damaged_count_;
     return;
   }
@@ -139,7 +149,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
       {header, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
   if (header->moment_ticks > definitions_.info.clock_points.back().ticks && definitions_.info.end_ticks == 0) {
     definitions_.info.clock_points.push_back(
-        {header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns});
+        bounded({header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns}));
   }
 }
 
