@@ -1,0 +1,200 @@
+#include "core/buffer/recorder.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "core/trace/reader.h"
+
+/// A thread's buffer from the first record to the file on disk. The calls are bare ones of region 3, numbered by their
+/// communicator.
+namespace megascope {
+namespace {
+
+class RecorderTest : public testing::Test {
+ protected:
+  RecorderTest() {
+    char name[] = "/tmp/recorder-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~RecorderTest() override {
+    // A recorder lives as long as its process and its threads' buffers refer to it.
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+
+  Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
+    auto* recorder = new Recorder({.path = folder_ + "/rank-0.mgt", .size_bytes = size_bytes, .policy = policy, .use_tsc = false});
+    ProcessInfo info;
+    info.pid = getpid();
+    info.run_id = "test";
+    const Status status = recorder->open(info);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    recorder->define(RegionDefinition{.id = 3, .name = "MPI_Test", .role = RegionRole::kPointToPoint,
+                                      .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "p2p"});
+    return *recorder;
+  }
+
+  /// Calls with numbers from `first`, on the calling thread.
+  static void record(Recorder& recorder, std::uint32_t first, std::uint32_t count) {
+    EventBuffer* buffer = recorder.buffer_of_this_thread();
+    ASSERT_NE(buffer, nullptr);
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      if (!buffer->ensure(encoding::kBareWords)) continue;
+      encoding::Word* to = buffer->cursor();
+      to[0] = encoding::entry_word(recorder.ticks(), buffer->base_ticks(), 3);
+      to[1] = encoding::Word{1} | encoding::Word{i & 0x7FFF} << 32;
+      buffer->commit(to + encoding::kBareWords);
+    }
+  }
+
+  std::vector<std::vector<std::uint32_t>> numbers() const {
+    std::vector<std::vector<std::uint32_t>> numbers;
+    std::unique_ptr<trace::TraceFile> file;
+    const Status status = trace::TraceFile::open(folder_ + "/rank-0.mgt", file);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    if (file == nullptr) return numbers;
+    for (const LocationDefinition& location : file->definitions().locations) {
+      auto& of_location = numbers.emplace_back();
+      const auto calls = file->calls(location.id);
+      for (Call call; calls->next(call);) of_location.push_back(call.comm);
+    }
+    EXPECT_EQ(file->definitions().losses[static_cast<std::size_t>(LossCause::kDamaged)], 0u);
+    return numbers;
+  }
+
+  static void expect_consecutive(const std::vector<std::uint32_t>& numbers) {
+    for (std::size_t i = 1; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
+  }
+
+  std::string folder_;
+};
+
+/// On a thread of its own: a thread keeps the buffer of its first recorder.
+void on_a_thread(const std::function<void()>& action) { std::thread(action).join(); }
+
+TEST_F(RecorderTest, GoesOnInTheNextChunk) {
+  Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 200'000); });  // 3.2 MB: the first chunk of 64 KiB and several of 1 MiB
+  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
+  const auto found = numbers();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].size(), 200'000u);
+  EXPECT_EQ(found[0][0], 0u);
+  expect_consecutive(found[0]);
+}
+
+TEST_F(RecorderTest, IsReadableWhileItRuns) {
+  Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
+  on_a_thread([&] {
+    record(recorder, 0, 10);
+    EXPECT_EQ(numbers().at(0).size(), 10u);
+    record(recorder, 10, 5000);
+    EXPECT_EQ(numbers().at(0).size(), 5010u);
+  });
+  (void)recorder.finish(EndState::kFinalized);
+}
+
+TEST_F(RecorderTest, StopKeepsTheOldestAndCountsTheRest) {
+  Recorder& recorder = make(std::uint64_t{2} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 300'000); });
+  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok()) << "the limit is the user's wish, no error";
+  const auto found = numbers();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].front(), 0u);
+  expect_consecutive(found[0]);
+  const Losses losses = recorder.losses();
+  EXPECT_EQ(losses[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(), 300'000u);
+  EXPECT_GT(found[0].size(), 60'000u);
+}
+
+TEST_F(RecorderTest, FlightKeepsTheNewestAndSumsTheRest) {
+  Recorder& recorder = make(std::uint64_t{4} << 20, BufferPolicy::kFlight);
+  on_a_thread([&] { record(recorder, 0, 700'000); });
+  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
+  const auto found = numbers();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].back(), 699'999u & 0x7FFF);
+  expect_consecutive(found[0]);
+  EXPECT_GT(found[0].size(), 60'000u);
+  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(), 700'000u);
+}
+
+TEST_F(RecorderTest, AThreadThatEndedLeavesItsCalls) {
+  Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 3); });
+  on_a_thread([&] { record(recorder, 100, 2); });
+  EXPECT_THAT(numbers(), testing::ElementsAre(testing::ElementsAre(0, 1, 2), testing::ElementsAre(100, 101)));
+  (void)recorder.finish(EndState::kFinalized);
+}
+
+TEST_F(RecorderTest, AFullBufferAtAThreadsEndIsNoTrouble) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 150'000); });
+  on_a_thread([&] { record(recorder, 0, 150'000); });
+  (void)recorder.finish(EndState::kFinalized);
+  std::size_t kept = 0;
+  for (const auto& of_location : numbers()) kept += of_location.size();
+  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + kept, 300'000u);
+}
+
+TEST_F(RecorderTest, WrittenChunksReachTheFile) {
+  trace::ChunkStore store;
+  const std::string path = folder_ + "/written.mgt";
+  ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
+  std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
+  store.header()->version = trace::kFormatVersion;
+  store.header()->header_bytes = trace::kFileHeaderBytes;
+  Status status;
+  for (std::uint32_t sequence = 0; sequence < 3; ++sequence) {
+    trace::ChunkHeader* chunk = store.acquire(8192, status);
+    ASSERT_NE(chunk, nullptr) << status.message();
+    chunk->kind = trace::ChunkKind::kEvents;
+    chunk->sequence = sequence;
+    encoding::Word* to = trace::first_word(chunk);
+    to[0] = encoding::Word{100 + sequence} << 16 | 3;
+    to[1] = encoding::Word{sequence} << 32;
+    chunk->used_bytes.store(sizeof *chunk + 16);
+    if (sequence < 2) store.release(chunk);  // the last one is open at the end
+  }
+  ASSERT_TRUE(store.flush().is_ok());
+  std::unique_ptr<trace::TraceFile> file;
+  ASSERT_TRUE(trace::TraceFile::open(path, file).is_ok());
+  std::vector<CommId> found;
+  const auto calls = file->calls(0);
+  for (Call call; calls->next(call);) found.push_back(call.comm);
+  EXPECT_THAT(found, testing::ElementsAre(0, 1, 2));
+
+  trace::ChunkHeader* again = store.reopen(trace::kFileHeaderBytes, 8192);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->used_bytes.load(), sizeof *again + 16) << "as it was left, to be summed before it is overwritten";
+  EXPECT_EQ(trace::first_word(again)[0], encoding::Word{100} << 16 | 3);
+}
+
+TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
+  trace::ChunkStore first;
+  trace::ChunkStore second;
+  ASSERT_TRUE(first.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
+  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("File exists"));
+}
+
+TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {
+  trace::ChunkStore store;
+  const std::string path = folder_ + "/one.mgt";
+  ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
+  std::filesystem::rename(path, path + ".moved");
+  std::filesystem::create_directory(folder_ + "/other");
+  trace::ChunkStore other;
+  ASSERT_TRUE(other.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
+  Status status;
+  EXPECT_EQ(store.acquire(4096, status), nullptr);
+  EXPECT_THAT(status.message(), testing::HasSubstr("has been replaced by another file"));
+}
+
+}  // namespace
+}  // namespace megascope

@@ -1,0 +1,95 @@
+#include "tests/core/sample_trace.h"
+
+#include <cstring>
+
+namespace megascope::trace {
+
+using encoding::Word;
+
+Word call_word0(std::uint64_t enter, RegionId region) { return enter << 16 | region; }
+
+Word call_word1(std::uint32_t duration, std::uint32_t comm, FactKind kind, unsigned flags) {
+  return Word{duration} | Word{comm} << 32 | Word{static_cast<std::uint8_t>(kind)} << 48 | Word{flags} << 56;
+}
+
+SampleTrace::SampleTrace() : words_(kFileHeaderBytes / sizeof(Word)) {
+  FileHeader& to = header();
+  std::memcpy(to.magic, kFileMagic, sizeof to.magic);
+  to.version = kFormatVersion;
+  to.header_bytes = kFileHeaderBytes;
+  to.world_size = 2;
+  to.pid = 4321;
+  to.start_ticks = 1000;
+  to.first_moment_ticks = 1000;
+  to.first_moment_monotonic_ns = 500;
+  to.first_moment_realtime_ns = 1'000'000;
+  std::memcpy(to.run_id, "0123456789abcdef", 16);
+}
+
+ChunkHeader& SampleTrace::begin(ChunkKind kind, std::size_t payload_bytes) {
+  const std::size_t whole = sizeof(ChunkHeader) + payload_bytes;
+  const std::size_t chunk_bytes = (whole + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+  const std::size_t at = words_.size();
+  words_.resize(at + chunk_bytes / sizeof(Word));
+  auto& chunk = *reinterpret_cast<ChunkHeader*>(words_.data() + at);
+  chunk.magic = kChunkMagic;
+  chunk.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes);
+  chunk.used_bytes.store(whole);
+  chunk.kind = kind;
+  return chunk;
+}
+
+SampleTrace& SampleTrace::define(const std::vector<DefinitionBytes>& definitions) {
+  DefinitionBytes all;
+  for (const DefinitionBytes& one : definitions) all.insert(all.end(), one.begin(), one.end());
+  ChunkHeader& chunk = begin(ChunkKind::kDefinitions, all.size());
+  std::memcpy(static_cast<void*>(&chunk + 1), all.data(), all.size());
+  return *this;
+}
+
+SampleTrace& SampleTrace::events(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks,
+                                 const std::vector<Word>& words, const std::vector<Word>& pending) {
+  ChunkHeader& chunk = begin(ChunkKind::kEvents, words.size() * sizeof(Word));
+  std::memcpy(static_cast<void*>(&chunk + 1), words.data(), words.size() * sizeof(Word));
+  chunk.location = location;
+  chunk.sequence = sequence;
+  chunk.base_ticks = base_ticks;
+  if (!pending.empty()) std::memcpy(chunk.pending[0].words, pending.data(), pending.size() * sizeof(Word));
+  return *this;
+}
+
+SampleTrace SampleTrace::rich() {
+  SampleTrace trace;
+  trace.define({encode_property(kPropertyHost, "node7"), encode_property(kPropertyClockDomain, "boot/tsc"),
+                encode(RegionDefinition{.id = 1, .name = "MPI_Send", .role = RegionRole::kPointToPoint,
+                                        .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "p2p"}),
+                encode(RegionDefinition{.id = 2, .name = "MPI_Error_string", .role = RegionRole::kFunction,
+                                        .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "error"}),
+                encode(CommDefinition{.id = 0, .parent = kNoComm, .global_name = 1, .kind = CommKind::kWorld,
+                                      .name = "MPI_COMM_WORLD", .my_rank = 0, .members = {{0, 1, 2}}, .remote_members = {}}),
+                encode(LocationDefinition{.id = 0, .name = "main thread", .system_thread_id = 4321, .is_main = true}),
+                encode(LocationDefinition{.id = 1, .name = "thread 1", .system_thread_id = 4322, .is_main = false})});
+  const auto header = [](unsigned layout, FactKind kind, std::uint32_t request) {
+    return Word{layout} | Word{static_cast<std::uint8_t>(kind)} << 16 | Word{request} << 32;
+  };
+  using encoding::kHasFacts;
+  using encoding::pack;
+  trace.events(0, 0, 2000,
+               {call_word0(10, 1), call_word1(5, 0, FactKind::kSend, 0), pack(1, 42), pack(40, 0),      // at 2010
+                call_word0(30, 2), call_word1(2, 0xFFFF, FactKind::kNone, 1),                           // nested, at 2030
+                call_word0(20, 1), call_word1(50, 0, FactKind::kNone, kHasFacts),                       // encloses it
+                header(encoding::kWideFact, FactKind::kRecvRequest, 9), pack(70'000, 0), pack(-2, -1), 80, 0,
+                encoding::kTimeBase, 5000,
+                call_word0(1, 1), call_word1(0xFFFFFFFF, 0, FactKind::kNone, kHasFacts)});              // at 5001 …
+  trace.events(0, 1, 6000,
+               {header(encoding::kMediumFact, FactKind::kDuration, 0), pack(-1, 0), Word{0xFFFF} << 48 | (Word{1} << 33),
+                call_word0(7, 1), call_word1(3, 0, FactKind::kNone, kHasFacts),                          // at 6007
+                header(encoding::kShortFact, FactKind::kRecvComplete, 9)},
+               {call_word0(100, 1), call_word1(0, 0, FactKind::kRecv, 0), pack(1, 77), pack(8, 0)});     // pending, 6100
+  trace.events(1, 0, 3000,
+               {call_word0(0, 1), call_word1(4, 0, FactKind::kCollective, 0), pack(0, 3), pack(8, 16),
+                call_word0(9, 1), call_word1(4, 0, FactKind::kSendrecv, 0), pack(1, 0), pack(5, 6), pack(7, 8)});
+  return trace;
+}
+
+}  // namespace megascope::trace

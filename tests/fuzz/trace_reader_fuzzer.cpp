@@ -1,0 +1,56 @@
+// Any bytes are a trace or are refused with a sentence; what is readable is read to its end: all definitions, all streams,
+// all pending calls, in the run's time. Seeds: build/fuzz/fuzz/trace_reader_seeds FOLDER [TRACE...].
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/record/time_map.h"
+#include "core/trace/reader.h"
+
+namespace {
+
+using megascope::Call;
+using megascope::Fact;
+using megascope::LocationDefinition;
+using megascope::TimeMap;
+
+void read_location(const megascope::trace::TraceFile& file, const LocationDefinition& location, const TimeMap& map,
+                   std::size_t most_calls) {
+  std::size_t call_count = 0;
+  std::uint64_t sum = 0;
+  const auto calls = file.calls(location.id, map);
+  for (Call call; calls->next(call);) {
+    if (++call_count > most_calls) std::abort();  // never more calls than words
+    for (const Fact& fact : call.facts) sum += fact.bytes + fact.comm;
+    if (const auto* region = file.definitions().region(call.region)) sum += region->name.size();
+    if (const auto* comm = file.definitions().comm(call.comm)) sum += comm->name.size();
+  }
+  Call call;
+  std::vector<Fact> facts;
+  if (file.pending_call(location.id, call, facts)) sum += call.enter_ns;
+  asm volatile("" : : "r"(sum));  // everything has been looked at
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::vector<std::uint64_t> aligned(size / 8 + 1);
+  if (size != 0) std::memcpy(aligned.data(), data, size);
+  std::unique_ptr<megascope::trace::TraceFile> file;
+  const auto status = megascope::trace::TraceFile::parse({reinterpret_cast<const std::byte*>(aligned.data()), size}, file);
+  if (status.is_ok() != (file != nullptr)) std::abort();
+  if (file == nullptr) return 0;
+  const auto& definitions = file->definitions();
+  const auto time = megascope::run_time_of({megascope::clock_of(definitions.info)});
+  if (definitions.locations.size() > size / 16 + 1) std::abort();  // a small file has no million of threads
+  for (const auto& location : definitions.locations) read_location(*file, location, time.maps.at(0), size / 8 + 2);
+  for (const auto& comm : definitions.comms) {
+    (void)megascope::expand(comm.members);
+    (void)megascope::expand(comm.remote_members);
+  }
+  return 0;
+}
