@@ -120,6 +120,6 @@ extern "C" int MPI_Finalize() {
 extern "C" int MPI_Abort(MPI_Comm comm, int errorcode) {
   // The mark stays: the trace shows the call that the process ended in.
   const bool records = megascope::mpi::recorder() != nullptr && !megascope::mpi::is_forked_child();
-  if (records) megascope::runtime().abort();
+  if (records) megascope::runtime().aborting();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
 }

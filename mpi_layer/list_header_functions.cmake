@@ -1,4 +1,4 @@
-# Writes the names of all MPI functions that mpi.h declares, as quoted names with commas.
+# Writes the source of kHeaderFunctions: the names of all MPI functions that mpi.h declares.
 # COMPILER, INCLUDES (a list), OUTPUT.
 set(flags)
 foreach(folder IN LISTS INCLUDES)
@@ -20,4 +20,5 @@ list(SORT names)
 list(REMOVE_DUPLICATES names)
 list(FILTER names EXCLUDE REGEX "_function$")
 list(JOIN names "\",\n\"" joined)
-file(WRITE "${OUTPUT}" "\"${joined}\",\n")
+file(WRITE "${OUTPUT}" "#include \"mpi_layer/header_functions.h\"\n\nnamespace megascope::mpi {\n\n"
+  "const char* const kHeaderFunctions[] = {\n\"${joined}\",\nnullptr};\n\n}  // namespace megascope::mpi\n")

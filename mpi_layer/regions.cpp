@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "mpi_layer/header_functions.h"
+
 namespace megascope::mpi {
 namespace {
 
@@ -101,10 +103,6 @@ bool has_full_meaning(Fn fn, const std::string& name) {
   }
 }
 
-constexpr const char* kHeaderFunctions[] = {
-#include "mpi_header_functions.inc"
-};
-
 }  // namespace
 
 const char* mpi_name(Fn fn) noexcept { return kNames[static_cast<unsigned>(fn)]; }
@@ -143,8 +141,8 @@ std::vector<WrappedFunction> wrapped_functions() {
 std::vector<std::string> functions_not_wrapped() {
   const std::set<std::string_view> wrapped(std::begin(kNames), std::end(kNames));
   std::vector<std::string> missing;
-  for (const char* name : kHeaderFunctions) {
-    if (!wrapped.contains(name)) missing.emplace_back(name);
+  for (const char* const* name = kHeaderFunctions; *name != nullptr; ++name) {
+    if (!wrapped.contains(*name)) missing.emplace_back(*name);
   }
   return missing;
 }

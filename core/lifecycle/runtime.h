@@ -47,7 +47,7 @@ class Runtime {
   /// Recording has ended, MPI has not. collective: all ranks, or nullptr: this process is on its own.
   virtual void end(Collective* collective, const Company& company) = 0;
   /// The program calls MPI_Abort.
-  virtual void abort() = 0;
+  virtual void aborting() = 0;
   /// One line for the user, said once, if this process is the one to say it.
   virtual void complain(const std::string& message) = 0;
 };

@@ -181,7 +181,12 @@ void Session::run_exports(Collective& collective, const std::vector<ProcessClock
     return;
   }
   std::unique_ptr<trace::RunSource> source;
-  const Status opened = agree(collective, trace::RunSource::open_own(trace_path_, clocks, source));
+  Status opened = trace::RunSource::open_own(trace_path_, clocks, source);
+  if (opened.is_ok()) {
+    const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
+    opened = check_room(folder_, trace_bytes, facts_.world_size);
+  }
+  opened = agree(collective, opened);
   for (const std::string& format : formats) {
     const Status status = opened.is_ok() ? run_export(collective, format, *source, report) : opened;
     if (!status.is_ok() && collective.rank() == 0) {

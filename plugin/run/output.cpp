@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <sstream>
 
 #include "core/base/clock.h"
+#include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/recover.h"
@@ -131,6 +134,23 @@ std::string command_line() {
   }
   constexpr std::size_t kMaxLength = 4096;
   return line.substr(0, kMaxLength);
+}
+
+Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
+  // A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a Perfetto slice takes up to 63.
+  constexpr std::uint64_t kGrowth = 4;
+  constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;
+  const std::uint64_t own = trace_bytes * kGrowth + kBaseBytes;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < own) {
+    return Status::error("the process's file-size limit (ulimit -f) may be too small: File too large");
+  }
+  struct statvfs info {};
+  const std::uint64_t needed = own * static_cast<std::uint64_t>(process_count);
+  if (statvfs(folder.c_str(), &info) == 0 && std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
+    return Status::error("less than " + human_bytes(needed) + " is free in " + folder);
+  }
+  return Status::ok();
 }
 
 Status write_text_file(const std::string& path, const std::string& text) {

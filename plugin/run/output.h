@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/base/status.h"
@@ -29,6 +30,10 @@ std::string slurm_job();
 std::string host_name();
 std::string executable_path();
 std::string command_line();
+
+/// Is there room for exports of a run of `process_count` processes, one of which left `trace_bytes`? Asked beforehand,
+/// because libotf2 ends the process when a file cannot be written to its end.
+Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
 
 Status write_text_file(const std::string& path, const std::string& text);
 

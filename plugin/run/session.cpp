@@ -133,7 +133,7 @@ void Session::say_start(const StartFacts& facts) {
   say(line);
 }
 
-void Session::abort() {
+void Session::aborting() {
   if (recorder_ != nullptr) recorder_->note_abort();
 }
 

@@ -21,7 +21,7 @@ class Session final : public Runtime {
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const Company& company) override;
-  void abort() override;
+  void aborting() override;
   void complain(const std::string& message) override;
 
  private:

@@ -28,6 +28,17 @@ import otf2_judges as judges
 NO_TRACE = "(no trace)"
 
 
+def mend_intercomm():
+    """python3-otf2 3.0.2 gives InterComm the fields of Comm as well, and so takes a group for a communicator."""
+    inter_comm = otf2.definitions.InterComm
+    by_name = {field.name: field for field in inter_comm._fields}
+    comm = {field.name: field for field in otf2.definitions.Comm._fields}
+    inter_comm._fields = [by_name["name"], by_name["groupA"], by_name["groupB"], comm["parent"], comm["flags"]]
+
+
+mend_intercomm()
+
+
 def check_definitions(definitions, defects):
     """Ranks of MPI_COMM_WORLD as positions in the group of communication locations."""
     mpi_groups = [group for group in definitions.groups

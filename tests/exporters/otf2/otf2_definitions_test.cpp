@@ -63,7 +63,7 @@ TEST_F(Otf2Definitions, ACommunicatorIsOneWhateverNumberItHasInAProcess) {
   EXPECT_THAT(
       exported(2, {first, second}, "COMM"),
       ElementsAre(
-          "COMM 0 Name: \"MPI_COMM_WORLD\" <33>, Group: \"\" <1>, Parent: UNDEFINED, Flags: NONE",
+          HasSubstr("COMM 0 Name: \"MPI_COMM_WORLD\""),
           HasSubstr("\"MPI_COMM_SELF\""), HasSubstr("\"pair\""), HasSubstr("\"mine\"")))
       << "numbers of strings may change";
 }
@@ -105,7 +105,7 @@ TEST_F(Otf2Definitions, BothSidesSeeTheSameIntercommunicator) {
   EXPECT_THAT(
       printed_definitions(anchor, "GROUP"),
       AllOf(
-          Contains(AllOf(StartsWith("GROUP 3 "), HasSubstr("1 Members: 0 (\"main thread\" <0>)"))),
+          Contains(AllOf(StartsWith("GROUP 3 "), HasSubstr("1 Member: 0 (\"main thread\" <0>)"))),
           Contains(
               AllOf(StartsWith("GROUP 4 "),
                     HasSubstr("2 Members: 2 (\"main thread\" <2>), 1 (\"main thread\" <1>)")))));

@@ -206,7 +206,7 @@ TEST(Otf2Events, WhatTheTraceDoesNotDefineIsWrittenAsUndefined) {
   process.process().locations[0].push_back(undefined);
   EXPECT_THAT(events({process}, 1),
               ElementsAre("ENTER 10 Region: \"MPI_Send\" <0>",
-                          "MPI_SEND 10 Receiver: 3, Communicator: UNDEFINED, Tag: 1, Length: 4",
+                          "MPI_SEND 10 Receiver: 3 (INVALID), Communicator: UNDEFINED, Tag: 1, Length: 4",
                           "LEAVE 20 Region: \"MPI_Send\" <0>",
                           "ENTER 30 Region: \"(region not defined in the trace)\" <1>",
                           "LEAVE 31 Region: \"(region not defined in the trace)\" <1>"));

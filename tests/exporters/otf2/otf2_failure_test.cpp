@@ -1,17 +1,14 @@
 // Exports that cannot succeed, and archives that must not pass.
 #include "exporters/otf2/export.h"
-#include "plugin/cli/fork_collective.h"
 #include "tests/exporters/otf2/judged_archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <sys/resource.h>
 #include <vector>
 
 namespace megascope::test {
@@ -49,58 +46,6 @@ TEST(Otf2Failure, AFolderThatCannotBeWrittenIsNamed) {
   for (const int members : {1, 3}) {
     const Status status = export_run(folder.path() + "/file", 2, two_ranks(40, 1), members, result);
     EXPECT_THAT(status.message(), HasSubstr(folder.path() + "/file"));
-  }
-}
-
-/// A child process exports a run of two ranks with many events, `limited_member` of it under a
-/// file-size limit. Returns what each member's status says, one line a member, as written to a
-/// file.
-std::vector<std::string> export_with_file_limit(const std::string& folder, int members,
-                                                int limited_member) {
-  const TemporaryFolder reports;
-  const auto body = [&](Collective& collective) {
-    std::vector<SampleProcess> mine;
-    for (std::int32_t rank = collective.rank(); rank < 2; rank += collective.size()) {
-      SampleProcess& process = mine.emplace_back(rank, 2);
-      for (std::uint64_t i = 0; i < 200'000; ++i) process.call("MPI_Init", 10 * i, 10 * i + 5);
-    }
-    if (collective.rank() == limited_member) {
-      std::signal(SIGXFSZ, SIG_IGN);
-      const rlimit limit = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
-      ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    const MemorySource source = make_source(2, mine);
-    const ExportJob job{.source = &source,
-                        .collective = &collective,
-                        .folder = folder,
-                        .generator = "test",
-                        .progress = {}};
-    ExportResult result;
-    const Status status = otf2::run_export(job, result);
-    std::ofstream(reports.path() + "/" + std::to_string(collective.rank())) << status.message();
-    return 0;
-  };
-  // A child of this process is member 0, so that the limit stays with it.
-  const Status status = cli::ForkGroup::run(2, [&](Collective& watcher) {
-    return watcher.rank() == 0 || cli::ForkGroup::run(members, body).is_ok() ? 0 : 1;
-  });
-  EXPECT_TRUE(status.is_ok()) << status.message();
-  std::vector<std::string> messages;
-  for (int member = 0; member < members; ++member) {
-    std::ifstream report(reports.path() + "/" + std::to_string(member));
-    std::getline(report, messages.emplace_back());
-  }
-  return messages;
-}
-
-TEST(Otf2Failure, WhatCannotBeWrittenIsSaidByAllMembersAndLeavesNothing) {
-  for (const auto& [members, limited] : {std::pair(1, 0), std::pair(2, 0), std::pair(2, 1)}) {
-    const TemporaryFolder folder;
-    for (const std::string& message : export_with_file_limit(folder.path(), members, limited)) {
-      EXPECT_THAT(message, HasSubstr("trace.otf2")) << members << " members, limited " << limited;
-      EXPECT_THAT(message, HasSubstr("File too large"));
-    }
-    EXPECT_TRUE(fs::is_empty(folder.path()));
   }
 }
 
