@@ -37,12 +37,14 @@ run_tests() {  # run_tests PRESET [ctest arguments...]
 
 if [ $quick = yes ]; then
   scripts/setup.sh build test
+  tests/tools/trace_processor/fetch.sh || true
   build ci
   run_tests ci -LE '^(apps|slow)$'
   exit
 fi
 
 scripts/setup.sh build test apps
+tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0
 build minimal
