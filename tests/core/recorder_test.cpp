@@ -7,7 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "core/trace/reader.h"
 
@@ -23,13 +25,14 @@ class RecorderTest : public testing::Test {
     folder_ = mkdtemp(name);
   }
   ~RecorderTest() override {
-    // A recorder lives as long as its process and its threads' buffers refer to it.
     std::error_code error;
     std::filesystem::remove_all(folder_, error);
   }
 
   Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
-    auto* recorder = new Recorder({.path = folder_ + "/rank-0.mgt", .size_bytes = size_bytes, .policy = policy, .use_tsc = false});
+    static auto* const recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
+    auto& recorder = recorders->emplace_back(std::make_unique<Recorder>(RecorderOptions{
+        .path = folder_ + "/rank-0.mgt", .size_bytes = size_bytes, .policy = policy, .use_tsc = false}));
     ProcessInfo info;
     info.pid = getpid();
     info.run_id = "test";
