@@ -21,12 +21,16 @@ bool resolve(const char* symbol, Handle& handle) {
 
 bool resolve_handles() {
   Handles& to = g_handles;
-  const bool is_complete =
-      resolve("ompi_mpi_comm_world", to.comm_world) & resolve("ompi_mpi_comm_self", to.comm_self) &
-      resolve("ompi_mpi_comm_null", to.comm_null) & resolve("ompi_request_null", to.request_null) &
-      resolve("ompi_mpi_datatype_null", to.datatype_null) & resolve("ompi_mpi_byte", to.byte) &
-      resolve("ompi_message_null", to.message_null) & resolve("ompi_message_no_proc", to.message_no_proc) &
-      resolve("ompi_mpi_group_null", to.group_null) & resolve("ompi_mpi_errors_return", to.errors_return);
+  bool is_complete = resolve("ompi_mpi_comm_world", to.comm_world);
+  is_complete = resolve("ompi_mpi_comm_self", to.comm_self) && is_complete;
+  is_complete = resolve("ompi_mpi_comm_null", to.comm_null) && is_complete;
+  is_complete = resolve("ompi_request_null", to.request_null) && is_complete;
+  is_complete = resolve("ompi_mpi_datatype_null", to.datatype_null) && is_complete;
+  is_complete = resolve("ompi_mpi_byte", to.byte) && is_complete;
+  is_complete = resolve("ompi_message_null", to.message_null) && is_complete;
+  is_complete = resolve("ompi_message_no_proc", to.message_no_proc) && is_complete;
+  is_complete = resolve("ompi_mpi_group_null", to.group_null) && is_complete;
+  is_complete = resolve("ompi_mpi_errors_return", to.errors_return) && is_complete;
   if (!resolve("ompi_request_empty", to.request_shared)) to.request_shared = to.request_null;
   return is_complete;
 }
