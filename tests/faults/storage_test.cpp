@@ -67,6 +67,7 @@ TEST(Buffer, StopKeepsTheOldest) {
   expect_unharmed(trial);
   expect_all_accounted_for(trial, LossCause::kBufferFull);
   const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
   EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
   EXPECT_NE(read.locations[0].back().function, "MPI_Finalize");
   EXPECT_LE(std::filesystem::file_size(trial.run_folder() + "/rank-0.mgt"), std::uintmax_t{2} << 20);
@@ -78,6 +79,7 @@ TEST(Buffer, FlightKeepsTheNewest) {
   expect_unharmed(trial);
   expect_all_accounted_for(trial, LossCause::kBufferFull);
   const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
   EXPECT_EQ(read.locations[0].front().function, "MPI_Comm_rank");
   EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
   EXPECT_GT(read.call_count(), 60'000u) << "a good part of the buffer is in use";
@@ -88,7 +90,9 @@ TEST(Buffer, FlightInASmallBufferKeepsTheNewest) {
   trial.with("MEGASCOPE_BUFFER_SIZE=1M").with("MEGASCOPE_BUFFER_POLICY=flight");
   expect_unharmed(trial);
   expect_all_accounted_for(trial, LossCause::kBufferFull);
-  EXPECT_EQ(trial.trace().locations[0].back().function, "MPI_Finalize");
+  const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
+  EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
 }
 
 TEST(Storage, BecomesFull) {

@@ -84,7 +84,9 @@ std::vector<std::string> Trial::common() const {
   std::vector<std::string> entries = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                                       "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
                                       "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
-                                      "OMPI_MCA_orte_abort_print_stack=0"};
+                                      "OMPI_MCA_orte_abort_print_stack=0",
+                                      // Processes that start at the same time would share Open MPI's own folder.
+                                      "OMPI_MCA_orte_tmpdir_base=" + folder_.path()};
   if (ranks_ == 0) entries.insert(entries.end(), {"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self"});
   else entries.emplace_back("OMPI_MCA_btl=self,vader");
   return entries;

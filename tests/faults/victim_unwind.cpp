@@ -114,6 +114,7 @@ int cancel_inside(MPI_Comm_errhandler_function* handler) {
     pthread_t thread{};
     pthread_create(&thread, nullptr, [](void*) -> void* { fail(); return nullptr; }, nullptr);
     for (int tries = 0; tries < 5000 && g_is_inside == 0; ++tries) usleep(1000);
+    usleep(2000);  // well inside its loop
     pthread_cancel(thread);
     void* result = nullptr;
     pthread_join(thread, &result);
