@@ -83,9 +83,9 @@ template <> struct Meaning<Fn::Rsend_init> : p2p::SendInit {};
 template <> struct Meaning<Fn::Recv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Status*& status) noexcept {
-    call.main = p2p::message(thread, call, FactKind::kRecv, count, type, p2p::posted_source(source),
-                             p2p::posted_tag(tag), comm);
-    if (source == MPI_PROC_NULL) call.main = {};
+    // With MPI's own numbers: our kAnySource may be its MPI_PROC_NULL.
+    call.main = p2p::message(thread, call, FactKind::kRecv, count, type, source, p2p::posted_tag(tag), comm);
+    call.main.peer = p2p::posted_source(source);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, int, int, MPI_Comm,

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/trace/run_folder.h"
+
+namespace megascope::mpitest {
+
+/// Calls in words, one line a call: function, communicator, depth, and each fact with all that it says:
+///
+///   MPI_Send on world | send to 1 tag 42 bytes 40
+///   MPI_Irecv on world | irecv r1 from any tag any room 80
+///   MPI_Wait | received r1 in world from 0 tag 42 bytes 40
+///   MPI_Bcast on world | coll #0 root 0 sent 160 received 40
+///
+/// r1 is the first request of the scenario, #0 its first collective on the communicator.
+using Lines = std::vector<std::string>;
+
+/// What one job recorded, cut into its scenarios.
+class Recorded {
+ public:
+  /// Reads a run folder. Problems are told as failures of the test.
+  Recorded(const std::string& folder, int rank_count, std::size_t scenario_count);
+
+  int rank_count() const { return rank_count_; }
+  /// Of the main thread, in the scenario under test.
+  const Lines& lines(int rank) const { return lines(rank, 0); }
+  /// location: of the threads that called MPI in this scenario, the main thread first.
+  const Lines& lines(int rank, std::size_t location) const;
+  std::size_t location_count(int rank) const;
+
+  const ProcessDefinitions& process(int rank) const { return source_->process(rank); }
+  /// By its last name; fails the test and returns an empty one when the rank has none or several.
+  CommDefinition comm(int rank, const std::string& name) const;
+
+  void select(std::size_t scenario) { scenario_ = scenario; }
+  bool is_readable() const { return source_ != nullptr; }
+
+ private:
+  struct Reading;
+  void read_rank(int rank, std::size_t scenario_count);
+  void check_comms() const;
+
+  int rank_count_;
+  std::size_t scenario_ = 0;
+  std::unique_ptr<trace::RunSource> source_;
+  std::vector<std::vector<std::map<LocationId, Lines>>> lines_;  ///< by rank and scenario
+};
+
+/// The function whose call begins a scenario, and the one that ends it. No scenario calls the first.
+inline constexpr char kBeginMarker[] = "MPI_Query_thread";
+inline constexpr char kEndMarker[] = "MPI_Barrier";
+
+}  // namespace megascope::mpitest

@@ -1,0 +1,147 @@
+#include "tests/mpi/scenario.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "tests/faults/process.h"
+
+namespace megascope::mpitest {
+namespace {
+
+using faults::Child;
+using faults::Command;
+using faults::Ending;
+using faults::TemporaryFolder;
+
+constexpr int kTimeLimit_s = 90;
+
+std::vector<const Scenario*>& all() {
+  static std::vector<const Scenario*> scenarios;
+  return scenarios;
+}
+
+std::vector<const Scenario*> on_ranks(int rank_count) {
+  std::vector<const Scenario*> chosen;
+  std::copy_if(all().begin(), all().end(), std::back_inserter(chosen), [&](const Scenario* scenario) {
+    return std::count(scenario->rank_counts.begin(), scenario->rank_counts.end(), rank_count) != 0;
+  });
+  return chosen;
+}
+
+bool g_has_failed = false;
+Who g_me;
+const Scenario* g_current = nullptr;
+
+/// The MPI program.
+int play(int argc, char** argv, int thread_level) {
+  int provided = 0;
+  if (thread_level == MPI_THREAD_SINGLE) MPI_Init(&argc, &argv);
+  else MPI_Init_thread(&argc, &argv, thread_level, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &g_me.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &g_me.size);
+  for (const Scenario* scenario : on_ranks(g_me.size)) {
+    g_current = scenario;
+    int level = 0;
+    MPI_Query_thread(&level);
+    scenario->body(g_me);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return g_has_failed ? 1 : 0;
+}
+
+/// The program under mpirun with the library, and what it recorded; once for a number of ranks.
+const Recorded* record(int rank_count, std::size_t scenario) {
+  static std::map<int, std::unique_ptr<Recorded>> runs;
+  if (!runs.contains(rank_count)) {
+    const TemporaryFolder folder;
+    const std::string scratch = folder / "scratch";
+    std::filesystem::create_directory(scratch);
+    Command command;
+    command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", std::to_string(rank_count), "-x",
+                         std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY,
+                         std::filesystem::read_symlink("/proc/self/exe"), "--scenarios"};
+    command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                           "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+                           "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
+                           "OMPI_MCA_btl=self,vader", "MEGASCOPE_OUT=" + (folder / "run"),
+                           "MEGASCOPE_SCRATCH=" + scratch, "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"};
+    command.folder = folder.path();
+    const Ending ending = Child(command).wait(kTimeLimit_s);
+    EXPECT_FALSE(ending.has_timed_out);
+    EXPECT_EQ(ending.exit_code, 0) << ending.out << ending.err;
+    runs[rank_count] = std::make_unique<Recorded>(folder / "run", rank_count, on_ranks(rank_count).size());
+  }
+  Recorded* run = runs[rank_count].get();
+  run->select(scenario);
+  return run;
+}
+
+class ScenarioTest : public testing::Test {
+ public:
+  ScenarioTest(int rank_count, std::size_t scenario) : rank_count_(rank_count), scenario_(scenario) {}
+  void TestBody() override {
+    const Recorded* run = record(rank_count_, scenario_);
+    ASSERT_TRUE(run->is_readable());
+    const Scenario& scenario = *on_ranks(rank_count_)[scenario_];
+    for (int rank = 0; rank < rank_count_ && scenario.expected != nullptr; ++rank) {
+      EXPECT_THAT(run->lines(rank), testing::ElementsAreArray(scenario.expected({rank, rank_count_})))
+          << "rank " << rank;
+    }
+    if (scenario.check != nullptr) scenario.check(*run);
+  }
+
+ private:
+  int rank_count_;
+  std::size_t scenario_;
+};
+
+void register_tests(int rank_count) {
+  const std::vector<const Scenario*> scenarios = on_ranks(rank_count);
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    const std::string name = scenarios[i]->name;
+    const std::string suite = name.substr(0, name.find('.'));
+    const std::string test = name.substr(name.find('.') + 1) + "On" + std::to_string(rank_count);
+    testing::RegisterTest(suite.c_str(), test.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [=]() -> testing::Test* { return new ScenarioTest(rank_count, i); });
+  }
+}
+
+}  // namespace
+
+Scenario::Scenario(const char* its_name, Body its_body, Expected its_expected, std::vector<int> its_rank_counts,
+                   Check its_check)
+    : name(its_name), body(its_body), expected(its_expected), rank_counts(std::move(its_rank_counts)), check(its_check) {
+  all().push_back(this);
+}
+
+std::string text(const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+void expect(bool is_true, const char* what) {
+  if (is_true) return;
+  g_has_failed = true;
+  std::cerr << "rank " << g_me.rank << ": " << g_current->name << ": " << what << '\n';
+}
+
+int run_main(int argc, char** argv, int thread_level) {
+  if (argc > 1 && std::strcmp(argv[1], "--scenarios") == 0) return play(argc, argv, thread_level);
+  for (const int rank_count : {1, 2, 4}) register_tests(rank_count);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace megascope::mpitest

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/mpi/recorded.h"
+
+namespace megascope::mpitest {
+
+/// The process that a body runs in, or an expectation is about.
+struct Who {
+  int rank = 0;  ///< in MPI_COMM_WORLD
+  int size = 1;
+
+  int next() const { return (rank + 1) % size; }
+  int previous() const { return (rank + size - 1) % size; }
+};
+
+/// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...);
+
+/// What some ranks do, and what must be recorded of it. Defined as a constant of a test file, which registers it; the
+/// scenarios of a file run one after another in one job, in the order of their definition, with a barrier between them.
+struct Scenario {
+  using Body = void (*)(const Who& me);
+  using Expected = Lines (*)(const Who& me);
+  using Check = void (*)(const Recorded& run);
+
+  /// name: "MpiSend.RecordsPeerTagAndBytes". expected: of a rank's main thread (see recorded.h); nullptr: `check` looks at
+  /// everything itself.
+  Scenario(const char* name, Body body, Expected expected, std::vector<int> rank_counts = {1, 2, 4},
+           Check check = nullptr);
+
+  const char* name;
+  Body body;
+  Expected expected;
+  std::vector<int> rank_counts;
+  Check check;
+};
+
+/// In a body: what the program must see. A failure is printed and fails all tests of the run.
+void expect(bool is_true, const char* what);
+
+/// The main function of a test file: a test program, and with --scenarios the MPI program that it starts.
+int run_main(int argc, char** argv, int thread_level = MPI_THREAD_SINGLE);
+
+}  // namespace megascope::mpitest
