@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
@@ -10,31 +11,28 @@
 namespace megascope {
 namespace {
 
-// A thread that makes a few calls should not cost a MiB; one that makes many, few system calls.
+// A thread that makes a few calls should cost little; one that makes many, few system calls. A mapped chunk is small enough
+// to stay in the core's own cache while it is written, folded and copied; a written one goes over a network.
 constexpr std::size_t kFirstChunkBytes = std::size_t{64} << 10;
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kMappedChunkBytes = std::size_t{256} << 10;
+constexpr std::size_t kWrittenChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kLeastChunkBytes = std::size_t{16} << 10;
 
-std::uint64_t* words_of(trace::ChunkHeader* chunk) { return trace::first_word(chunk); }
+std::size_t chunk_bytes_for(trace::Backing backing) {
+  return backing == trace::Backing::kMapped ? kMappedChunkBytes : kWrittenChunkBytes;
+}
 
 }  // namespace
 
 EventBuffer::EventBuffer(Recorder& recorder, LocationId location) : location_(location), recorder_(recorder) {
   is_lossy_ = recorder.options().policy == BufferPolicy::kFlight;
-  (void)next_chunk();
+  folded_.set_world_rank(recorder.definitions_.info.world_rank);
+  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kLeastChunkBytes);
+  (void)begin_chunk(first != nullptr ? first : discard_chunk());
 }
 
 EventBuffer::~EventBuffer() {
-  if (discard_ != nullptr) munmap(discard_, discard_->chunk_bytes);
-}
-
-void EventBuffer::use(trace::ChunkHeader* chunk) noexcept {
-  chunk->base_ticks = base_ticks_ = recorder_.ticks();
-  chunk->lost_before = lost_;
-  cursor_ = words_of(chunk);
-  end_ = reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(chunk) + chunk->chunk_bytes);
-  has_tried_next_ = chunk == discard_;
-  limit_ = has_tried_next_ ? end_ : cursor_ + (end_ - cursor_) / 2;
-  chunk_ = chunk;
+  if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
 }
 
 bool EventBuffer::make_room(std::size_t words) noexcept {
@@ -43,121 +41,156 @@ bool EventBuffer::make_room(std::size_t words) noexcept {
     return false;
   }
   const std::uint64_t begin = recorder_.ticks();
-  bool has_room = true;
-  while (has_room && cursor_ + words > limit_) {
-    if (!has_tried_next_) {
-      prefetch();
-    } else {
-      has_room = next_chunk();
-    }
-  }
+  const bool is_ready = next_chunk() && has_room(words);
   recorder_.add_overhead(recorder_.ticks() - begin);
-  return has_room;
-}
-
-void EventBuffer::prefetch() noexcept {
-  next_ = recorder_.acquire_chunk(location_, sequence_, kChunkBytes);
-  has_tried_next_ = true;
-  limit_ = end_;
+  return is_ready;
 }
 
 bool EventBuffer::next_chunk() noexcept {
-  trace::ChunkHeader* full = chunk_;
-  trace::ChunkHeader* next = next_;
-  next_ = nullptr;
-  if (next == nullptr && full == nullptr) next = recorder_.acquire_chunk(location_, sequence_, kFirstChunkBytes);
-  if (full != nullptr && full != discard_ && next != nullptr) {
-    kept_.push_back({recorder_.store_.offset_of(full), full->chunk_bytes});
-    recorder_.store_.release(full);
-    full = nullptr;
+  const std::lock_guard lock(mutex_);
+  if (is_ended_) return false;
+  const std::uint64_t calls = fold();
+  if (chunk_ == discard_) {
+    count_dropped(calls);
+    return begin_chunk(discard_);
   }
-  if (next == nullptr && recorder_.options().policy == BufferPolicy::kFlight && full != discard_) next = recycle();
-  if (next == nullptr) next = discard_chunk();
-  if (next == nullptr) {
-    recorder_.count_loss(LossCause::kNoBuffer);
+  kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes, calls});
+  return begin_chunk(replace_full());
+}
+
+/// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is in.
+bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
+  if (chunk == nullptr) {
     chunk_ = nullptr;
     cursor_ = limit_ = nullptr;
     return false;
   }
-  if (next != discard_) next->sequence = sequence_++;
-  next->location = location_;
-  next->kind = trace::ChunkKind::kEvents;
-  use(next);
+  trace::PendingCall pending = chunk_ != nullptr ? chunk_->pending[0] : trace::PendingCall{};
+  const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
+  if (pending.words[0] != 0) {
+    const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
+    const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
+    pending.words[0] = encoding::time_fits(entered, now.ticks) ? encoding::entry_word(entered, now.ticks, region) : 0;
+  }
+  chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  chunk->pending[0] = {};
+  chunk->kind = trace::ChunkKind::kEvents;
+  chunk->location = location_;
+  chunk->sequence = chunk == discard_ ? sequence_ : sequence_++;
+  chunk->lost_before = lost_;
+  chunk->moment_ticks = now.ticks;
+  chunk->moment_monotonic_ns = now.monotonic_ns;
+  chunk->moment_realtime_ns = now.realtime_ns;
+  chunk->base_ticks = base_ticks_ = now.ticks;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  chunk->pending[0] = pending;
+  cursor_ = trace::first_word(chunk);
+  limit_ = reinterpret_cast<Word*>(reinterpret_cast<std::byte*>(chunk) + chunk->chunk_bytes);
+  chunk_ = chunk;
   return true;
 }
 
-/// Policy flight: the oldest chunk of this location gives its place; the current one when it is the only one.
-trace::ChunkHeader* EventBuffer::recycle() noexcept {
-  trace::ChunkHeader* current = chunk_;
-  if (current == nullptr) return nullptr;
+/// The chunk to go on with when the current one, last in kept_, is full.
+trace::ChunkHeader* EventBuffer::replace_full() noexcept {
+  trace::ChunkStore& store = recorder_.store_;
+  const std::size_t bytes = chunk_bytes_for(store.backing());
+  if (chunk_->chunk_bytes < bytes) {
+    if (trace::ChunkHeader* larger = recorder_.acquire_chunk(bytes, bytes)) return move_on(larger);
+  }
+  Status status;
+  const trace::ChunkStore::Offset copy = store.append_copy(chunk_, status);
+  if (copy != 0) {
+    kept_.back().offset = copy;
+    return chunk_;
+  }
+  if (status.is_ok() && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) return chunk_;
+  if (status.is_ok()) {
+    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes)) return move_on(rest);
+  } else {
+    recorder_.note_storage(status);
+  }
+  return move_on(discard_chunk());
+}
+
+/// The full chunk stays where it is.
+trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
+  const trace::PendingCall pending = chunk_->pending[0];
+  chunk_->pending[0] = {};
+  const Status status = recorder_.store_.release(chunk_);
+  if (!status.is_ok()) {
+    recorder_.note_storage(status);
+    count_dropped(kept_.back().calls);
+  }
+  chunk_ = to;
+  if (to != nullptr) to->pending[0] = pending;
+  return to;
+}
+
+/// Policy flight: the current chunk is written over the oldest one of this location. False: that is not possible.
+bool EventBuffer::give_up_oldest() noexcept {
+  trace::ChunkStore& store = recorder_.store_;
+  const Kept current = kept_.back();
+  kept_.pop_back();
+  Status status;
+  while (!kept_.empty() && kept_.front().bytes != current.bytes) {
+    status.update(store.clear(chunk_, kept_.front().offset, kept_.front().bytes));
+    count_dropped(kept_.front().calls);
+    kept_.pop_front();
+  }
   if (kept_.empty()) {
-    fold_and_reset(current);
-    return current;
+    count_dropped(current.calls);
+    return true;
   }
   const Kept oldest = kept_.front();
-  trace::ChunkHeader* chunk = recorder_.store_.reopen(oldest.offset, oldest.bytes);
-  if (chunk == nullptr) {
-    fold_and_reset(current);
-    return current;
-  }
   kept_.pop_front();
-  kept_.push_back({recorder_.store_.offset_of(current), current->chunk_bytes});
-  recorder_.store_.release(current);
-  fold_and_reset(chunk);
-  return chunk;
+  status.update(store.overwrite(chunk_, oldest.offset));
+  count_dropped(oldest.calls);
+  kept_.push_back({oldest.offset, oldest.bytes, current.calls});
+  recorder_.note_storage(status);
+  return status.is_ok();
 }
 
 /// Nothing more can be stored: records go to private memory and from there to the profile.
 trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
-  if (discard_ != nullptr) {
-    fold_and_reset(discard_);
-    return discard_;
-  }
+  is_lossy_ = true;
+  if (discard_ != nullptr) return discard_;
   void* memory = mmap(nullptr, kFirstChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  if (memory == MAP_FAILED) {
+    recorder_.count_loss(LossCause::kNoBuffer);
+    return nullptr;
+  }
   madvise(memory, kFirstChunkBytes, MADV_DONTFORK);
   discard_ = static_cast<trace::ChunkHeader*>(memory);
   discard_->chunk_bytes = kFirstChunkBytes;
-  discard_->used_bytes.store(sizeof(trace::ChunkHeader), std::memory_order_relaxed);
-  is_lossy_ = true;
-  if (chunk_ != nullptr) {
-    kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes});
-    recorder_.store_.release(chunk_);
-  }
   return discard_;
 }
 
-void EventBuffer::fold_and_reset(trace::ChunkHeader* chunk) noexcept {
-  const std::uint64_t lost = fold(chunk);
-  lost_ += lost;
-  recorder_.count_loss(recorder_.storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage, lost);
-  chunk->used_bytes.store(sizeof(trace::ChunkHeader), std::memory_order_relaxed);
-  chunk->pending[0] = {};
+void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
+  lost_ += calls;
+  recorder_.count_loss(recorder_.storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage, calls);
 }
 
-std::uint64_t EventBuffer::fold(const trace::ChunkHeader* chunk) noexcept {
-  if (folded_ == nullptr) {
-    folded_ = std::make_unique<Profile>();
-    folded_->set_world_rank(recorder_.definitions_.info.world_rank);
-  }
-  {
-    const std::lock_guard lock(recorder_.mutex_);
-    folded_->define(recorder_.definitions_);
-  }
-  const auto* begin = reinterpret_cast<const Word*>(chunk + 1);
-  const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
-  fold_decoder_.begin_chunk({begin, (used - sizeof *chunk) / sizeof(Word)}, chunk->base_ticks);
+/// Adds what the current chunk holds to the profile and returns how many calls that were. A call whose facts may go on in
+/// the next chunk counts there.
+std::uint64_t EventBuffer::fold() noexcept {
   std::uint64_t count = 0;
-  Call call;
-  while (fold_decoder_.next(call)) {
-    folded_->add(call);
-    ++count;
-  }
-  if (fold_decoder_.flush(call)) {
-    folded_->add(call);
-    ++count;
+  try {
+    define_for_fold();
+    const std::uint64_t used = chunk_->used_bytes.load(std::memory_order_acquire);
+    fold_decoder_.begin_chunk({trace::first_word(chunk_), (used - sizeof *chunk_) / sizeof(Word)}, chunk_->base_ticks);
+    count = fold_decoder_.add_all_to(folded_);
+  } catch (const std::bad_alloc&) {
+    recorder_.count_loss(LossCause::kNoBuffer);
   }
   return count;
+}
+
+void EventBuffer::define_for_fold() {
+  const std::lock_guard lock(recorder_.mutex_);
+  const ProcessDefinitions& all = recorder_.definitions_;
+  for (; defined_regions_ < all.regions.size(); ++defined_regions_) folded_.define(all.regions[defined_regions_]);
+  for (; defined_comms_ < all.comms.size(); ++defined_comms_) folded_.define(all.comms[defined_comms_]);
 }
 
 bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
@@ -170,16 +203,32 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
   return true;
 }
 
-void EventBuffer::close() noexcept {
-  if (next_ != nullptr) recorder_.store_.release(next_);
-  next_ = nullptr;
-  if (chunk_ != nullptr && chunk_ != discard_) {
-    chunk_->pending[0] = {};
-    recorder_.store_.release(chunk_);
-  }
-  if (chunk_ == discard_ && chunk_ != nullptr) fold_and_reset(discard_);
+/// Of the calling thread, which ends.
+void EventBuffer::release() noexcept {
+  end();
+  const std::lock_guard lock(mutex_);
+  if (chunk_ != nullptr && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
   chunk_ = nullptr;
   cursor_ = limit_ = nullptr;
+}
+
+/// Any thread. The owner may still write to what is left of its chunk.
+void EventBuffer::end() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (is_ended_ || chunk_ == nullptr) return;
+  is_ended_ = true;
+  std::uint64_t calls = fold();
+  Call call;
+  if (fold_decoder_.flush(call)) {
+    folded_.add(call);
+    ++calls;
+  }
+  chunk_->pending[0] = {};
+  if (chunk_ == discard_) {
+    count_dropped(calls);
+  } else {
+    recorder_.store_.trim(chunk_);
+  }
 }
 
 }  // namespace megascope

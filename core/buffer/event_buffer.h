@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
+#include <mutex>
 
 #include "core/record/profile.h"
+#include "core/trace/chunk_store.h"
 #include "core/trace/decoder.h"
 #include "core/trace/layout.h"
 
@@ -14,9 +15,10 @@ namespace megascope {
 
 class Recorder;
 
-/// Where one thread records: a chunk of the process's trace file, mapped, and the rules for getting the next one.
-/// One writer thread. Nothing in it allocates, locks or makes a system call, except `make_room` once per chunk and half
-/// chunk, whose time is counted as overhead.
+/// Where one thread records: a chunk of the process's trace file, mapped, which is copied behind the others in the file when
+/// it is full and begun anew, and what its records add up to. One writer thread; the end of recording may come from another.
+/// Nothing in it allocates, locks or makes a system call, except `make_room` once per chunk, whose time is counted as
+/// overhead.
 class EventBuffer {
  public:
   using Word = encoding::Word;
@@ -58,34 +60,40 @@ class EventBuffer {
 
   bool make_room(std::size_t words) noexcept;
   bool next_chunk() noexcept;
-  void prefetch() noexcept;
-  void use(trace::ChunkHeader* chunk) noexcept;
-  trace::ChunkHeader* recycle() noexcept;
+  bool begin_chunk(trace::ChunkHeader* chunk) noexcept;
+  trace::ChunkHeader* replace_full() noexcept;
+  trace::ChunkHeader* move_on(trace::ChunkHeader* to) noexcept;
+  bool give_up_oldest() noexcept;
   trace::ChunkHeader* discard_chunk() noexcept;
-  void fold_and_reset(trace::ChunkHeader* chunk) noexcept;
-  std::uint64_t fold(const trace::ChunkHeader* chunk) noexcept;
-  void close() noexcept;
+  std::uint64_t fold() noexcept;
+  void define_for_fold();
+  void count_dropped(std::uint64_t calls) noexcept;
+  void release() noexcept;
+  void end() noexcept;
 
   Word* cursor_ = nullptr;
-  Word* limit_ = nullptr;  ///< the middle of the chunk until the next one is there, then its end
+  Word* limit_ = nullptr;  ///< the chunk's end
   trace::ChunkHeader* chunk_ = nullptr;
   std::uint64_t base_ticks_ = 0;
   LocationId location_;
   bool is_lossy_ = false;
 
   Recorder& recorder_;
-  Word* end_ = nullptr;
-  trace::ChunkHeader* next_ = nullptr;       ///< acquired in advance
-  bool has_tried_next_ = false;
   trace::ChunkHeader* discard_ = nullptr;    ///< private memory whose records only feed the profile
   std::uint32_t sequence_ = 0;
   std::uint64_t lost_ = 0;
   struct Kept {
-    std::uint64_t offset;
+    trace::ChunkStore::Offset offset;
     std::size_t bytes;
+    std::uint64_t calls;
   };
-  std::deque<Kept> kept_;                    ///< full chunks, oldest first (policy flight)
-  std::unique_ptr<Profile> folded_;          ///< of records that are no longer there
+  std::deque<Kept> kept_;                    ///< what may be given up, oldest first (policy flight)
+
+  std::mutex mutex_;                         ///< a full chunk and the end of recording
+  bool is_ended_ = false;
+  Profile folded_;                           ///< of all full chunks; after end() of all records
+  std::size_t defined_regions_ = 0;
+  std::size_t defined_comms_ = 0;
   trace::CallDecoder fold_decoder_;
 };
 

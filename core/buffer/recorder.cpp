@@ -94,27 +94,23 @@ void Recorder::on_thread_exit(void* buffer) {
 }
 
 void Recorder::close_this_thread(EventBuffer* buffer) {
-  const std::lock_guard lock(mutex_);
-  if (is_recording_.load(std::memory_order_relaxed)) buffer->close();
+  if (is_recording_.load(std::memory_order_acquire)) buffer->release();
   t_buffer = nullptr;
 }
 
-trace::ChunkHeader* Recorder::acquire_chunk(LocationId location, std::uint32_t sequence, std::size_t bytes) noexcept {
+/// Without mutex_: a buffer that is being emptied has its own lock and waits for this one.
+std::vector<EventBuffer*> Recorder::all_buffers() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<EventBuffer*> all;
+  for (const auto& buffer : buffers_) all.push_back(buffer.get());
+  return all;
+}
+
+trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept {
   if (!has_storage_) return nullptr;
   Status status;
-  trace::ChunkHeader* chunk = store_.acquire(bytes, status);
-  if (!status.is_ok()) {
-    note_storage(status);
-    return nullptr;
-  }
-  if (chunk == nullptr) return nullptr;
-  const clock::Moment now = clock::measure_moment(options_.use_tsc);
-  chunk->kind = trace::ChunkKind::kEvents;
-  chunk->location = location;
-  chunk->sequence = sequence;
-  chunk->moment_ticks = now.ticks;
-  chunk->moment_monotonic_ns = now.monotonic_ns;
-  chunk->moment_realtime_ns = now.realtime_ns;
+  trace::ChunkHeader* chunk = store_.acquire(bytes, least_bytes, status);
+  note_storage(status);
   return chunk;
 }
 
@@ -141,13 +137,13 @@ bool Recorder::make_definition_room(std::size_t bytes) {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
     if (used + bytes <= definition_chunk_->chunk_bytes) return true;
-    store_.release(definition_chunk_);
+    note_storage(store_.release(definition_chunk_));
     definition_chunk_ = nullptr;
   }
   const std::size_t wanted = std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader));
   const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment * trace::kChunkAlignment;
   Status status;
-  definition_chunk_ = store_.acquire(rounded, status, trace::ChunkStore::Use::kDefinitions);
+  definition_chunk_ = store_.acquire(rounded, rounded, status, trace::ChunkStore::Use::kDefinitions);
   if (definition_chunk_ == nullptr) return false;
   definition_chunk_->kind = trace::ChunkKind::kDefinitions;
   return true;
@@ -183,14 +179,9 @@ Losses Recorder::losses() const noexcept {
 }
 
 Status Recorder::finish(EndState state) {
-  const std::lock_guard lock(mutex_);
   is_recording_.store(false, std::memory_order_release);
-  for (const auto& buffer : buffers_) {
-    if (buffer->chunk_ != nullptr) buffer->chunk_->pending[0] = {};
-    if (buffer->chunk_ != nullptr && buffer->chunk_ != buffer->discard_) store_.trim(buffer->chunk_);
-    if (buffer->next_ != nullptr) store_.trim(buffer->next_);
-    if (buffer->chunk_ != nullptr && buffer->chunk_ == buffer->discard_) buffer->fold_and_reset(buffer->discard_);
-  }
+  for (EventBuffer* buffer : all_buffers()) buffer->end();
+  const std::lock_guard lock(mutex_);
   if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
   header_->end_ticks = now.ticks;
@@ -214,12 +205,15 @@ void Recorder::note_abort() {
 
 ProcessInfo Recorder::info() const { return definitions_.info; }
 
-Profile Recorder::folded_profile() const {
-  const std::lock_guard lock(mutex_);
+Profile Recorder::profile() const {
   Profile sum;
-  sum.set_world_rank(definitions_.info.world_rank);
-  for (const auto& buffer : buffers_) {
-    if (buffer->folded_ != nullptr) sum.merge(*buffer->folded_);
+  {
+    const std::lock_guard lock(mutex_);
+    sum.define(definitions_);
+  }
+  for (EventBuffer* buffer : all_buffers()) {
+    const std::lock_guard lock(buffer->mutex_);
+    sum.merge(buffer->folded_);
   }
   return sum;
 }

@@ -59,31 +59,34 @@ class Recorder {
   /// The process is about to end by MPI_Abort: says so in the trace, brings everything to disk.
   void note_abort();
 
-  /// Sums over the records that were dropped for want of room, in ticks; the others are in the file. After finish().
-  Profile folded_profile() const;
+  /// What all records add up to, those that were dropped for want of room too; times in ticks. After finish().
+  Profile profile() const;
   ProcessInfo info() const;
   const ProcessDefinitions& definitions() const noexcept { return definitions_; }
   Losses losses() const noexcept;
   const std::string& path() const noexcept { return store_.path(); }
-  std::uint64_t size_bytes() const noexcept { return store_.size_bytes(); }
+  /// Of the trace file. After finish().
+  std::uint64_t used_bytes() const { return store_.used_bytes(); }
   const RecorderOptions& options() const noexcept { return options_; }
 
  private:
   friend class EventBuffer;
 
-  trace::ChunkHeader* acquire_chunk(LocationId location, std::uint32_t sequence, std::size_t bytes) noexcept;
+  trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept;
   void append_definition(std::span<const std::byte> bytes);
   bool make_definition_room(std::size_t bytes);
   void note_storage(const Status& status);
   void write_header(const ProcessInfo& info);
   void close_this_thread(EventBuffer* buffer);
+  std::vector<EventBuffer*> all_buffers() const;
   static void on_thread_exit(void* buffer);
 
   RecorderOptions options_;
   trace::ChunkStore store_;
   trace::FileHeader fallback_header_{};  ///< counters when there is no file
   trace::FileHeader* header_ = &fallback_header_;
-  /// Definitions, threads, storage status. Recursive: a buffer that is emptied at the end needs the definitions.
+  /// Definitions, threads. Taken after a buffer's own lock, never before it. Recursive: a thread's first buffer is made, and
+  /// may need the definitions, under it.
   mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;

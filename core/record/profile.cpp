@@ -12,11 +12,6 @@ constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
 constexpr std::uint64_t kFormat = 1;
 
-constexpr std::uint64_t pack(const ProfileKey& key) {
-  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 |
-         std::uint64_t{key.sizes} << 8 | static_cast<std::uint64_t>(key.peer);
-}
-
 constexpr ProfileKey unpack(std::uint64_t packed) {
   return {.region = static_cast<RegionId>(packed >> 48),
           .comm = static_cast<CommId>(packed >> 16),
@@ -128,32 +123,28 @@ std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
 }
 
 CallTotals& Profile::append_row(std::uint64_t packed) {
-  last_index_ = keys_.insert(packed);
-  last_key_ = packed;
+  keys_.insert(packed);
   return totals_.emplace_back();
 }
 
-CallTotals& Profile::row(const ProfileKey& key, std::uint64_t call_count) {
-  const std::uint64_t packed = pack(key);
-  if (packed == last_key_ && last_index_ != KeyIndex::kAbsent) {
-    if (key.sizes == kMixedSizes) mixed_call_count_ += call_count;
-    return totals_[last_index_];
-  }
-  const std::uint32_t index = keys_.find(packed);
+CallTotals& Profile::find_row(std::uint64_t packed, std::uint64_t call_count) {
+  const ProfileKey key = unpack(packed);
+  const bool is_mixed = key.sizes == kMixedSizes;
+  std::uint32_t index = keys_.find(packed);
   if (index == KeyIndex::kAbsent) {
-    const bool is_mixed = key.sizes == kMixedSizes;
-    if (!is_mixed && keys_.size() >= kMaxProfileKeys)
-      return row(unpack(mixed_key(key.region)), call_count);
+    if (!is_mixed && keys_.size() >= kMaxProfileKeys) return find_row(mixed_key(key.region), call_count);
     if (is_mixed && key.region != kNoRegion && keys_.size() >= kMaxRows - 1) {
-      return row(unpack(mixed_key(kNoRegion)), call_count);
+      return find_row(mixed_key(kNoRegion), call_count);
     }
+    index = static_cast<std::uint32_t>(keys_.size());
     append_row(packed);
-  } else {
-    last_key_ = packed;
-    last_index_ = index;
   }
-  if (key.sizes == kMixedSizes) mixed_call_count_ += call_count;
-  return totals_[last_index_];
+  if (is_mixed) {
+    mixed_call_count_ += call_count;
+  } else {
+    known_rows_[known_row_of(packed)] = {packed, index};
+  }
+  return totals_[index];
 }
 
 PeerTotals& Profile::peer(std::int32_t world_rank) {
@@ -166,33 +157,20 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
   return peers_.back();
 }
 
-Profile::KnownPeer& Profile::known_peer(CommId comm, std::int32_t peer) {
-  KnownPeer& known =
-      known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % known_peers_.size()];
-  if (known.peer != peer || known.comm != comm) {
-    known = {.comm = comm, .peer = peer, .world_rank = world_rank_of(comm, peer)};
-  }
-  return known;
+void Profile::learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const {
+  known = {.comm = comm, .peer = peer, .world_rank = world_rank_of(comm, peer)};
 }
 
-void Profile::note_sent(const Fact& fact, KnownPeer& known) {
-  if (known.index == KeyIndex::kAbsent) {
-    peer(known.world_rank);
-    known.index = peer_keys_.find(static_cast<std::uint32_t>(known.world_rank));
-  }
-  PeerTotals& to = known.index == KeyIndex::kAbsent ? unlisted_peers_ : peers_[known.index];
-  ++to.messages;
-  to.bytes += fact.bytes;
-  SizeTotals& sizes = sizes_[size_class(fact.bytes)];
-  ++sizes.messages;
-  sizes.bytes += fact.bytes;
+void Profile::find_peer(KnownPeer& known) {
+  peer(known.world_rank);
+  known.index = peer_keys_.find(static_cast<std::uint32_t>(known.world_rank));
 }
 
 void Profile::note(const Fact& fact, CallShape& shape) {
   switch (fact.kind) {
     case FactKind::kSend:
     case FactKind::kSendRequest:
-      note_sent(fact, known_peer(fact.comm, fact.peer));
+      note_sent(fact.bytes, known_peer(fact.comm, fact.peer));
       shape.bytes_sent += fact.bytes;
       break;
     case FactKind::kRecv:
@@ -214,26 +192,17 @@ void Profile::note(const Fact& fact, CallShape& shape) {
       return;
   }
   shape.on_comm(fact.comm);
-  if (fact.peer == kAnySource) {
-    shape.with_peer(PeerClass::kAny);
-  } else {
-    const bool is_self =
-        world_rank_ != kNoPeer && known_peer(fact.comm, fact.peer).world_rank == world_rank_;
-    shape.with_peer(is_self ? PeerClass::kSelf : PeerClass::kOther);
-  }
+  shape.with_peer(class_of(known_peer(fact.comm, fact.peer), fact.peer));
 }
 
 void Profile::add(const Call& call) {
-  if (call.region < is_foreign_.size() && is_foreign_[call.region] != 0) return;
+  if (is_foreign(call.region)) return;
   CallShape shape;
   for (const Fact& fact : call.facts) note(fact, shape);
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
   const std::uint64_t returned = call.is_pending ? 0 : 1;
-  CallTotals& totals = row({.region = call.region,
-                            .comm = comm,
-                            .sizes = size_class(shape.bytes_sent + shape.bytes_received),
-                            .peer = shape.peer},
-                           returned);
+  CallTotals& totals = row(
+      pack({call.region, comm, size_class(shape.bytes_sent + shape.bytes_received), shape.peer}), returned);
   totals.calls += returned;
   totals.bytes_sent += shape.bytes_sent;
   totals.bytes_received += shape.bytes_received;
@@ -248,7 +217,7 @@ void Profile::add(const Call& call) {
 
 void Profile::merge(const Profile& other) {
   for (std::size_t i = 0; i < other.keys_.size(); ++i) {
-    row(unpack(other.keys_.key(i)), other.totals_[i].calls).add(other.totals_[i]);
+    row(other.keys_.key(i), other.totals_[i].calls).add(other.totals_[i]);
   }
   for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
   for (std::size_t i = 0; i < kSizeClassCount; ++i) {

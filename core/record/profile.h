@@ -48,6 +48,12 @@ struct ProfileKey {
   bool operator==(const ProfileKey&) const = default;
 };
 
+/// A key in one word.
+constexpr std::uint64_t pack(const ProfileKey& key) {
+  return std::uint64_t{key.region} << 48 | std::uint64_t{key.comm} << 16 | std::uint64_t{key.sizes} << 8 |
+         static_cast<std::uint64_t>(key.peer);
+}
+
 /// Sums over calls. Times are in the unit of the calls that were added: ns, or ticks of the
 /// process's clock.
 struct CallTotals {
@@ -94,7 +100,7 @@ struct SizeTotals {
 /// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time
 /// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
 /// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
-/// time. add() allocates only while the tables grow, 10 to 20 ns a call otherwise.
+/// time. add() allocates only while the tables grow, and takes a few ns otherwise.
 class Profile {
  public:
   /// What calls refer to: whose process this is, regions, communicators. May be repeated as more
@@ -106,6 +112,39 @@ class Profile {
   void set_world_rank(std::int32_t world_rank) { world_rank_ = world_rank; }
 
   void add(const Call& call);
+
+  /// A call that has returned and says nothing, or one thing.
+  struct PlainCall {
+    RegionId region = kNoRegion;
+    CommId comm = kNoComm;
+    std::uint8_t depth = 0;
+    std::uint64_t enter = 0;
+    std::uint64_t time = 0;
+    std::uint64_t sent = 0;      ///< of a collective
+    std::uint64_t received = 0;
+  };
+  /// The same as add() of a call without facts, or with a collective's.
+  void add_plain(const PlainCall& call) {
+    if (is_foreign(call.region)) return;
+    add_to_row(call, PeerClass::kNone);
+  }
+  /// The same as add() of a call with one message sent, or one received, of any number of bytes, on call.comm.
+  void add_message(PlainCall call, bool is_sent, std::int32_t peer, std::uint64_t bytes) {
+    if (is_foreign(call.region)) return;
+    KnownPeer& known = known_peer(call.comm, peer);
+    if (is_sent) note_sent(bytes, known);
+    (is_sent ? call.sent : call.received) = bytes;
+    add_to_row(call, class_of(known, peer));
+  }
+  /// The same as add() of a call with a message sent and one received, call.sent and call.received long, on call.comm.
+  void add_exchange(const PlainCall& call, std::int32_t to, std::int32_t from) {
+    if (is_foreign(call.region)) return;
+    KnownPeer& known = known_peer(call.comm, to);
+    note_sent(call.sent, known);
+    const PeerClass sent = class_of(known, to);
+    const PeerClass received = class_of(known_peer(call.comm, from), from);
+    add_to_row(call, sent == received ? sent : PeerClass::kOther);
+  }
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);
 
@@ -165,12 +204,50 @@ class Profile {
   };
 
   void note(const Fact& fact, CallShape& shape);
-  void note_sent(const Fact& fact, KnownPeer& to);
-  KnownPeer& known_peer(CommId comm, std::int32_t peer);
+  void find_peer(KnownPeer& known);
+  void learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const;
   std::int32_t world_rank_of(CommId comm, std::int32_t peer) const;
-  CallTotals& row(const ProfileKey& key, std::uint64_t call_count);
+  CallTotals& find_row(std::uint64_t packed, std::uint64_t call_count);
   CallTotals& append_row(std::uint64_t packed);
   PeerTotals& peer(std::int32_t world_rank);
+
+  bool is_foreign(RegionId region) const { return region < is_foreign_.size() && is_foreign_[region] != 0; }
+  KnownPeer& known_peer(CommId comm, std::int32_t peer) {
+    KnownPeer& known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % kKnownPeerCount];
+    if (known.peer != peer || known.comm != comm) [[unlikely]] learn_peer(known, comm, peer);
+    return known;
+  }
+  PeerClass class_of(const KnownPeer& known, std::int32_t peer) const {
+    if (peer == kAnySource) return PeerClass::kAny;
+    return known.world_rank == world_rank_ && world_rank_ != kNoPeer ? PeerClass::kSelf : PeerClass::kOther;
+  }
+  void note_sent(std::uint64_t bytes, KnownPeer& known) {
+    if (known.index == KeyIndex::kAbsent) [[unlikely]] find_peer(known);
+    PeerTotals& to = known.index == KeyIndex::kAbsent ? unlisted_peers_ : peers_[known.index];
+    ++to.messages;
+    to.bytes += bytes;
+    SizeTotals& sizes = sizes_[size_class(bytes)];
+    ++sizes.messages;
+    sizes.bytes += bytes;
+  }
+  CallTotals& row(std::uint64_t packed, std::uint64_t call_count) {
+    const KnownRow& known = known_rows_[known_row_of(packed)];
+    if (known.key == packed && known.index != KeyIndex::kAbsent) [[likely]] return totals_[known.index];
+    return find_row(packed, call_count);
+  }
+  static std::size_t known_row_of(std::uint64_t packed) { return ((packed ^ packed >> 40) * 0x9E3779B97F4A7C15U) >> 56; }
+  void add_to_row(const PlainCall& call, PeerClass peer) {
+    CallTotals& totals = row(pack({call.region, call.comm, size_class(call.sent + call.received), peer}), 1);
+    ++totals.calls;
+    totals.bytes_sent += call.sent;
+    totals.bytes_received += call.received;
+    if (call.depth == 0) {
+      totals.time += call.time;
+      if (call.time > totals.max_time) totals.max_time = call.time;
+    }
+    if (call.enter < first_enter_) first_enter_ = call.enter;
+    if (call.enter + call.time > last_leave_) last_leave_ = call.enter + call.time;
+  }
 
   std::int32_t world_rank_ = kNoPeer;
   std::vector<std::uint8_t> is_foreign_;  ///< by RegionId: not MPI's
@@ -180,13 +257,17 @@ class Profile {
   KeyIndex peer_keys_;
   std::vector<PeerTotals> peers_;
   PeerTotals unlisted_peers_;
-  std::array<KnownPeer, 64> known_peers_{};
+  static constexpr std::size_t kKnownPeerCount = 64;
+  std::array<KnownPeer, kKnownPeerCount> known_peers_{};
   std::array<SizeTotals, kSizeClassCount> sizes_{};
   std::uint64_t first_enter_ = UINT64_MAX;
   std::uint64_t last_leave_ = 0;
   std::uint64_t mixed_call_count_ = 0;
-  std::uint64_t last_key_ = 0;
-  std::uint32_t last_index_ = KeyIndex::kAbsent;
+  struct KnownRow {
+    std::uint64_t key = 0;
+    std::uint32_t index = KeyIndex::kAbsent;
+  };
+  std::array<KnownRow, 256> known_rows_{};  ///< of mixed rows none
 };
 
 }  // namespace megascope

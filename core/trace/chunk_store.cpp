@@ -25,6 +25,25 @@ bool exceeds_file_size_limit(std::uint64_t end) {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
 }
 
+Status file_size_error(const std::string& path) {
+  return Status::error("cannot extend " + path + ": the process's file-size limit (ulimit -f) is reached");
+}
+
+/// False: errno says why.
+bool write_all(int file, const void* from, std::size_t bytes, std::uint64_t offset) {
+  const char* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t written = pwrite(file, at, bytes, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    at += written;
+    offset += static_cast<std::uint64_t>(written);
+    bytes -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
 void* private_memory(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -74,9 +93,7 @@ int ChunkStore::open_file(Status& status) const {
 }
 
 Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) const {
-  if (exceeds_file_size_limit(offset + bytes)) {
-    return Status::error("cannot extend " + path_ + ": the process's file-size limit (ulimit -f) is reached");
-  }
+  if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
   // posix_fallocate would fall back to writing every block; a file system without fallocate is not worth mapping.
   if (fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
     return Status::from_errno("cannot reserve space in " + path_, errno);
@@ -108,11 +125,12 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
   return static_cast<ChunkHeader*>(memory);
 }
 
-ChunkHeader* ChunkStore::acquire(std::size_t bytes, Status& status, Use use) {
+ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status, Use use) {
   const std::lock_guard lock(mutex_);
   status = Status::ok();
   const std::uint64_t limit = size_limit_bytes_ + (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
-  if (header_ == nullptr || next_offset_ + bytes > limit) return nullptr;
+  if (header_ == nullptr || next_offset_ + least_bytes > limit) return nullptr;
+  bytes = std::min<std::uint64_t>(bytes, (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
   int file = -1;
   if (backing_ == Backing::kMapped) {
     file = open_file(status);
@@ -129,75 +147,77 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, Status& status, Use use) {
   return chunk;
 }
 
-std::uint64_t ChunkStore::offset_of(const ChunkHeader* chunk) const {
+ChunkStore::Offset ChunkStore::offset_of(const ChunkHeader* chunk) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
   return found == open_.end() ? 0 : found->offset;
 }
 
-void ChunkStore::release(ChunkHeader* chunk) {
+Status ChunkStore::release(ChunkHeader* chunk) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
-  if (found == open_.end()) return;
+  if (found == open_.end()) return Status::ok();
   const std::size_t bytes = chunk->chunk_bytes;
-  if (backing_ == Backing::kWritten) (void)write_out(chunk, bytes, found->offset);
+  Status status;
+  if (backing_ == Backing::kWritten) status = write_out(chunk, bytes, found->offset);
   open_.erase(found);
   munmap(chunk, bytes);
+  return status;
 }
 
-ChunkHeader* ChunkStore::reopen(std::uint64_t offset, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  Status status;
-  int file = -1;
-  if (backing_ == Backing::kMapped) {
-    file = open_file(status);
-    if (file < 0) return nullptr;
+ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& status) {
+  status = Status::ok();
+  Offset offset = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (header_ == nullptr || next_offset_ + chunk->chunk_bytes > size_limit_bytes_) return 0;
+    offset = next_offset_;
+    next_offset_ += chunk->chunk_bytes;
   }
-  ChunkHeader* chunk = map(file, offset, bytes, status);
-  if (file >= 0) close(file);
-  if (chunk == nullptr) return nullptr;
-  const bool is_there = backing_ == Backing::kMapped || read_back(chunk, bytes, offset);
-  const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
-  const bool is_whole = is_there && chunk->magic == kChunkMagic && chunk->chunk_bytes == bytes &&
-                        used >= sizeof(ChunkHeader) && used <= bytes;
-  if (!is_whole) {
-    std::memset(static_cast<void*>(chunk), 0, sizeof *chunk);
-    chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
-    chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
-    chunk->magic = kChunkMagic;
-  }
-  open_.push_back({chunk, offset});
-  return chunk;
+  status = overwrite(chunk, offset);
+  return status.is_ok() ? offset : 0;
 }
 
-bool ChunkStore::read_back(void* to, std::size_t bytes, std::uint64_t offset) const {
-  Status status;
-  const int file = open_file(status);
-  if (file < 0) return false;
-  const ssize_t size = pread(file, to, bytes, static_cast<off_t>(offset));
-  close(file);
-  return size == static_cast<ssize_t>(bytes);
+Status ChunkStore::overwrite(const ChunkHeader* chunk, Offset offset) {
+  ChunkHeader header{};
+  std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
+  return write_copy(header, chunk, offset);
+}
+
+Status ChunkStore::clear(const ChunkHeader* like, Offset offset, std::size_t bytes) {
+  ChunkHeader header{};
+  std::memcpy(static_cast<void*>(&header), like, sizeof header);
+  header.chunk_bytes = static_cast<std::uint32_t>(bytes);
+  header.used_bytes.store(sizeof header, std::memory_order_relaxed);
+  return write_copy(header, like, offset);
 }
 
 Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t offset) const {
-  if (exceeds_file_size_limit(offset + bytes)) {
-    return Status::error("cannot extend " + path_ + ": the process's file-size limit (ulimit -f) is reached");
-  }
+  if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
   Status status;
   const int file = open_file(status);
   if (file < 0) return status;
-  const char* at = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t written = pwrite(file, at, bytes, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      status = Status::from_errno("cannot write " + path_, errno);
-      break;
-    }
-    at += written;
-    offset += static_cast<std::uint64_t>(written);
-    bytes -= static_cast<std::size_t>(written);
+  if (!write_all(file, from, bytes, offset)) status = Status::from_errno("cannot write " + path_, errno);
+  close(file);
+  return status;
+}
+
+/// First an empty chunk, so that a reader can step over what is not all there, then what it holds, then the truth.
+Status ChunkStore::write_copy(const ChunkHeader& header, const ChunkHeader* chunk, Offset offset) const {
+  if (exceeds_file_size_limit(offset + header.chunk_bytes)) return file_size_error(path_);
+  Status status;
+  const int file = open_file(status);
+  if (file < 0) return status;
+  const std::uint64_t used = header.used_bytes.load(std::memory_order_relaxed);
+  ChunkHeader empty{};
+  std::memcpy(static_cast<void*>(&empty), &header, sizeof empty);
+  empty.used_bytes.store(sizeof empty, std::memory_order_relaxed);
+  bool is_written = write_all(file, &empty, sizeof empty, offset);
+  if (used > sizeof header) {
+    is_written = is_written && write_all(file, chunk + 1, used - sizeof header, offset + sizeof header) &&
+                 write_all(file, &header, sizeof header, offset);
   }
+  if (!is_written) status = Status::from_errno("cannot write " + path_, errno);
   close(file);
   return status;
 }
@@ -211,9 +231,17 @@ void ChunkStore::trim(const ChunkHeader* chunk) {
   Status status;
   const int file = open_file(status);
   if (file < 0) return;
-  (void)fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + keep),
-                  static_cast<off_t>(chunk->chunk_bytes - keep));
+  const std::uint64_t rest = chunk->chunk_bytes - keep;
+  const bool is_done = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + keep),
+                                 static_cast<off_t>(rest)) == 0;
   close(file);
+  const std::lock_guard lock(mutex_);
+  if (is_done) trimmed_bytes_ += rest;
+}
+
+std::uint64_t ChunkStore::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return next_offset_ - trimmed_bytes_;
 }
 
 Status ChunkStore::flush() {

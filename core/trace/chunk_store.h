@@ -13,8 +13,8 @@ namespace megascope::trace {
 
 /// How chunks reach the disk.
 enum class Backing {
-  kMapped,   ///< shared mapping of a local file: survives a kill; blocks are reserved before they are touched
-  kWritten,  ///< private memory, written when full and at the end: for network and copy-on-write file systems
+  kMapped,   ///< the open chunk is a shared mapping: survives a kill; its blocks are reserved before they are touched
+  kWritten,  ///< the open chunk is private memory: for network and copy-on-write file systems
 };
 
 /// Which way fits the file system that holds an existing folder.
@@ -40,23 +40,34 @@ class ChunkStore {
   /// Events end at the size limit; definitions, which make them readable, go on a little beyond it.
   enum class Use { kEvents, kDefinitions };
 
-  /// A zeroed chunk with `magic`, `chunk_bytes` and `used_bytes` set, or nullptr with the reason in `status`; the limit
-  /// of create() being reached is not an error (status stays ok).
-  ChunkHeader* acquire(std::size_t bytes, Status& status, Use use = Use::kEvents);
-  /// Ends writing to a chunk: it is unmapped or written. May be mapped again with `reopen`.
-  void release(ChunkHeader* chunk);
-  /// A released chunk as it was left, to be read and then written anew (policy flight); empty when it is damaged.
-  /// offset: of offset_of() when it was acquired.
-  ChunkHeader* reopen(std::uint64_t offset, std::size_t bytes);
-  std::uint64_t offset_of(const ChunkHeader* chunk) const;
+  /// A zeroed chunk with `magic`, `chunk_bytes` and `used_bytes` set: of `bytes`, or of what the limit leaves if that is
+  /// `least_bytes` or more (both multiples of kChunkAlignment). nullptr with the reason in `status`; the limit of create()
+  /// being reached is not an error (status stays ok).
+  ChunkHeader* acquire(std::size_t bytes, std::size_t least_bytes, Status& status, Use use = Use::kEvents);
+  /// Ends writing to a chunk: it is unmapped or written.
+  Status release(ChunkHeader* chunk);
 
-  /// Gives the blocks behind what is used of an open chunk back to the file system. They can still be written.
+  /// Where a copy of a chunk lies in the file, for overwrite(). 0: nowhere, the limit is reached, or see `status`.
+  using Offset = std::uint64_t;
+  /// Writes what a chunk holds to a new place, so that the chunk can be begun anew: writing to memory that is in use already
+  /// and copying it costs a third of touching fresh pages of a mapped file. A reader that finds a chunk and its copy, or
+  /// half a copy, takes the one with more in it: a kill at any moment loses nothing.
+  Offset append_copy(const ChunkHeader* chunk, Status& status);
+  /// The same over an older copy of the same size, which is lost.
+  Status overwrite(const ChunkHeader* chunk, Offset offset);
+  /// Makes a released chunk or a copy empty.
+  Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);
+  Offset offset_of(const ChunkHeader* chunk) const;
+
+  /// Gives the blocks behind what is used of an open chunk back to the file system, once. They can still be written.
   void trim(const ChunkHeader* chunk);
 
   /// Writes the header page and what is still in private memory. The store stays usable.
   Status flush();
   const std::string& path() const noexcept { return path_; }
-  std::uint64_t size_bytes() const noexcept { return next_offset_; }
+  Backing backing() const noexcept { return backing_; }
+  /// Of the file, without what was trimmed.
+  std::uint64_t used_bytes() const;
 
  private:
   struct Open {
@@ -66,13 +77,14 @@ class ChunkStore {
   int open_file(Status& status) const;
   ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Status& status);
   Status extend(int file, std::uint64_t offset, std::size_t bytes) const;
-  bool read_back(void* to, std::size_t bytes, std::uint64_t offset) const;
   Status write_out(const void* from, std::size_t bytes, std::uint64_t offset) const;
+  Status write_copy(const ChunkHeader& header, const ChunkHeader* chunk, Offset offset) const;
 
   std::string path_;
   Backing backing_ = Backing::kMapped;
   std::uint64_t size_limit_bytes_ = 0;
   std::uint64_t next_offset_ = 0;
+  std::uint64_t trimmed_bytes_ = 0;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   FileHeader* header_ = nullptr;

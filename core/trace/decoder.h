@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "core/record/call.h"
 #include "core/record/encoding.h"
+#include "core/record/id_map.h"
+#include "core/record/profile.h"
 
 namespace megascope::trace {
 
@@ -22,6 +23,9 @@ class CallDecoder {
   /// `flush` delivers what is still held.
   bool next(Call& call);
   bool flush(Call& call);
+  /// The same as adding each call that `next` would deliver, in less time: most calls never become a Call. Returns their
+  /// number.
+  std::uint64_t add_all_to(Profile& profile);
 
   /// Word 0 of the last call of depth 0, as it stood in the trace: tells whether a pending call has been recorded.
   encoding::Word last_outer_word() const { return last_outer_word_; }
@@ -34,6 +38,9 @@ class CallDecoder {
                           std::vector<Fact>& facts);
 
  private:
+  std::size_t add_plain(const encoding::Word* words, std::uint64_t base_ticks, Profile& profile);
+  std::size_t add_completions(std::span<const encoding::Word> words, Profile& profile);
+  bool next_slowly(Call& call);
   bool decode_fact(std::size_t available);
   bool resolve(Fact& fact);
   bool deliver(Call& call);
@@ -45,7 +52,8 @@ class CallDecoder {
   bool is_holding_ = false;
   std::vector<Fact> facts_;      ///< of the held call
   std::vector<Fact> delivered_;  ///< of the call delivered last
-  std::unordered_map<RequestId, Fact> open_;
+  Fact folded_[2];               ///< of a call without further facts, delivered last
+  RequestMap<Fact> open_;
   encoding::Word last_outer_word_ = 0;
   std::uint64_t damaged_count_ = 0;
   std::uint64_t unknown_request_count_ = 0;

@@ -37,6 +37,15 @@ TraceFile::~TraceFile() {
 }
 
 Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) {
+  constexpr int kMostTries = 32;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    Status status = open_once(path, result);
+    if (!status.is_ok() || result->is_one_moment_) return status;
+  }
+  return Status::ok();  // chunks that were given up while we read look the same; what is there is right
+}
+
+Status TraceFile::open_once(const std::string& path, std::unique_ptr<TraceFile>& result) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return Status::from_errno("cannot open " + path, errno);
   struct stat info {};
@@ -75,6 +84,8 @@ Status TraceFile::read(std::span<const std::byte> bytes) {
   }
   read_header(header);
   scan_chunks();
+  keep_whole_copies();
+  is_one_moment_ = definitions_.info.end_state != EndState::kRunning || (is_one_moment_ && hold_open_chunks());
   complete_locations();
   find_end();
   definitions_.losses[static_cast<std::size_t>(LossCause::kDamaged)] += damaged_count_;
@@ -122,16 +133,46 @@ void TraceFile::scan_chunks() {
     add_chunk(chunk, bytes_.size() - at);
     at += chunk->chunk_bytes;
   }
+}
+
+/// A chunk that was copied may be there twice, or its copy be half written: the one with more in it has everything.
+void TraceFile::keep_whole_copies() {
   for (auto& chunks : locations_) {
-    std::sort(chunks.begin(), chunks.end(),
-              [](const Chunk& a, const Chunk& b) { return a.header->sequence < b.header->sequence; });
+    std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
+      if (a.sequence != b.sequence) return a.sequence < b.sequence;
+      return a.words.size() > b.words.size();
+    });
+    const auto end = std::unique(chunks.begin(), chunks.end(),
+                                 [](const Chunk& a, const Chunk& b) { return a.sequence == b.sequence; });
+    chunks.erase(end, chunks.end());
   }
+}
+
+/// The process may begin each location's last chunk anew while it is read, and have put its copy behind what was mapped.
+/// False: it did, look again.
+bool TraceFile::hold_open_chunks() {
+  for (auto& chunks : locations_) {
+    if (chunks.empty()) continue;
+    Chunk& last = chunks.back();
+    if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
+    const std::size_t size = last.words.size();
+    auto copy = std::make_unique_for_overwrite<encoding::Word[]>(sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
+    std::memcpy(copy.get(), last.header, sizeof(ChunkHeader) + size * sizeof(encoding::Word));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::uint64_t used = last.header->used_bytes.load(std::memory_order_acquire);
+    if (last.header->sequence != last.sequence || used < sizeof(ChunkHeader) + size * sizeof(encoding::Word)) return false;
+    last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
+    last.words = {copy.get() + sizeof(ChunkHeader) / sizeof(encoding::Word), size};
+    held_.push_back(std::move(copy));
+  }
+  return true;
 }
 
 void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
   const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, room});
   if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
+  if (end < used) is_one_moment_ = false;  // of a running process: a copy that grew after the file was mapped
   if (end < sizeof(ChunkHeader)) return;
   const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
   const std::size_t size = end - sizeof(ChunkHeader);
@@ -146,7 +187,7 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
   }
   if (header->location >= locations_.size()) locations_.resize(header->location + 1);
   locations_[header->location].push_back(
-      {header, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
+      {header, header->sequence, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
   if (header->moment_ticks > definitions_.info.clock_points.back().ticks && definitions_.info.end_ticks == 0) {
     definitions_.info.clock_points.push_back(
         bounded({header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns}));

@@ -14,7 +14,8 @@
 namespace megascope::trace {
 
 /// One process's native trace, read only. Accepts files of running, killed and finished processes, cut short or damaged:
-/// what is readable is read, the rest is counted (LossCause::kDamaged). Thread-safe for reading.
+/// what is readable is read, the rest is counted (LossCause::kDamaged). Of a running process: a moment of it, taken by open().
+/// Thread-safe for reading.
 class TraceFile {
  public:
   /// Maps a file. An error when it is no trace, or of another version.
@@ -38,6 +39,7 @@ class TraceFile {
 
   struct Chunk {
     const ChunkHeader* header = nullptr;
+    std::uint32_t sequence = 0;
     std::span<const encoding::Word> words;
   };
   const std::vector<Chunk>& chunks(LocationId location) const { return locations_[location]; }
@@ -48,6 +50,9 @@ class TraceFile {
   void read_header(const FileHeader& header);
   void scan_chunks();
   void add_chunk(const ChunkHeader* header, std::size_t room);
+  void keep_whole_copies();
+  bool hold_open_chunks();
+  static Status open_once(const std::string& path, std::unique_ptr<TraceFile>& result);
   void complete_locations();
   void find_end();
 
@@ -55,8 +60,10 @@ class TraceFile {
   void* mapping_ = nullptr;
   ProcessDefinitions definitions_;
   std::vector<std::vector<Chunk>> locations_;
+  std::vector<std::unique_ptr<encoding::Word[]>> held_;  ///< chunks that the process may still write, as they were
   std::uint64_t damaged_count_ = 0;
   std::size_t used_bytes_ = kFileHeaderBytes;
+  bool is_one_moment_ = true;  ///< false: the process wrote on while it was read
 };
 
 }  // namespace megascope::trace

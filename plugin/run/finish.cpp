@@ -136,27 +136,12 @@ std::vector<ProcessClock> Session::share_clocks(Collective& collective) {
 }
 
 report::RunReport Session::report_of_rank() {
-  Profile profile;
-  const ProcessDefinitions& definitions = recorder_->definitions();
-  profile.set_world_rank(facts_.world_rank);
-  profile.define(definitions);
-  profile.merge(recorder_->folded_profile());
-  std::unique_ptr<trace::TraceFile> file;
   report::RankFacts facts;
   facts.version = MEGASCOPE_VERSION;
-  const Status status = trace::TraceFile::open(trace_path_, file);
-  if (status.is_ok()) {
-    for (const LocationDefinition& location : file->definitions().locations) {
-      const std::unique_ptr<CallStream> calls = file->calls(location.id);
-      for (Call call; calls->next(call);) profile.add(call);
-    }
-    facts.trace_bytes = file->used_bytes();
-  } else {
-    notes_.push_back("no trace of rank " + std::to_string(facts_.world_rank) + ": " + status.message());
-  }
-  facts.ns_per_profile_unit = report::ns_per_tick(definitions.info);
+  facts.trace_bytes = recorder_->used_bytes();
+  facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
   facts.notes = notes_;
-  return report::summarize(definitions, profile, facts);
+  return report::summarize(recorder_->definitions(), recorder_->profile(), facts);
 }
 
 std::vector<std::string> Session::agree_on_formats(Collective& collective, const report::RunReport& report) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -83,7 +84,7 @@ void on_a_thread(const std::function<void()>& action) { std::thread(action).join
 
 TEST_F(RecorderTest, GoesOnInTheNextChunk) {
   Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
-  on_a_thread([&] { record(recorder, 0, 200'000); });  // 3.2 MB: the first chunk of 64 KiB and several of 1 MiB
+  on_a_thread([&] { record(recorder, 0, 200'000); });  // 3.2 MB: the first chunk of 64 KiB and several of 256 KiB
   EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
   const auto found = numbers();
   ASSERT_EQ(found.size(), 1u);
@@ -101,6 +102,79 @@ TEST_F(RecorderTest, IsReadableWhileItRuns) {
     EXPECT_EQ(numbers().at(0).size(), 5010u);
   });
   (void)recorder.finish(EndState::kFinalized);
+}
+
+TEST_F(RecorderTest, IsReadableAtAnyMomentWhileItIsWritten) {
+  Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
+  std::atomic<bool> is_done{false};
+  std::thread writer([&] {
+    record(recorder, 0, 1'500'000);
+    is_done = true;
+  });
+  std::size_t last = 0;
+  int reads = 0;
+  for (; !is_done; ++reads) {
+    const auto found = numbers();
+    if (found.empty()) continue;
+    expect_consecutive(found[0]);
+    EXPECT_GE(found[0].size(), last);
+    last = found[0].size();
+  }
+  writer.join();
+  EXPECT_GT(reads, 2);
+  EXPECT_EQ(numbers().at(0).size(), 1'500'000u);
+  (void)recorder.finish(EndState::kFinalized);
+}
+
+TEST_F(RecorderTest, TheProfileCountsAllThatWasRecorded) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 150'000); });
+  on_a_thread([&] { record(recorder, 0, 5); });
+  (void)recorder.finish(EndState::kFinalized);
+  EXPECT_EQ(recorder.profile().totals().calls, 150'005u);
+}
+
+TEST_F(RecorderTest, UsesNearlyAllOfItsBytes) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  on_a_thread([&] { record(recorder, 0, 100'000); });
+  (void)recorder.finish(EndState::kFinalized);
+  constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's place, less than a chunk
+  EXPECT_GT(numbers().at(0).size() * 16, (std::size_t{1} << 20) - kRestBytes);
+  EXPECT_LE(std::filesystem::file_size(folder_ + "/rank-0.mgt"), std::size_t{1} << 20);
+}
+
+TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
+  trace::ChunkStore store;
+  const std::string path = folder_ + "/one.mgt";
+  ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
+  std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
+  store.header()->version = trace::kFormatVersion;
+  store.header()->header_bytes = trace::kFileHeaderBytes;
+  Status status;
+  trace::ChunkHeader* chunk = store.acquire(8192, 8192, status);
+  ASSERT_NE(chunk, nullptr);
+  chunk->kind = trace::ChunkKind::kEvents;
+  encoding::Word* to = trace::first_word(chunk);
+  to[0] = encoding::Word{100} << 16 | 3;
+  to[1] = encoding::Word{7} << 32;
+  chunk->used_bytes.store(sizeof *chunk + 16);
+  const trace::ChunkStore::Offset copy = store.append_copy(chunk, status);
+  ASSERT_NE(copy, 0u) << status.message();
+
+  const auto comms = [&] {
+    std::unique_ptr<trace::TraceFile> file;
+    EXPECT_TRUE(trace::TraceFile::open(path, file).is_ok());
+    std::vector<CommId> found;
+    const auto calls = file->calls(0);
+    for (Call call; calls->next(call);) found.push_back(call.comm);
+    return found;
+  };
+  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "the chunk and its whole copy are one";
+  ASSERT_TRUE(store.clear(chunk, copy, 8192).is_ok());
+  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "a copy that has only begun";
+  ASSERT_TRUE(store.overwrite(chunk, copy).is_ok());
+  chunk->used_bytes.store(sizeof *chunk);
+  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "the chunk is being begun anew";
 }
 
 TEST_F(RecorderTest, StopKeepsTheOldestAndCountsTheRest) {
@@ -155,7 +229,7 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   store.header()->header_bytes = trace::kFileHeaderBytes;
   Status status;
   for (std::uint32_t sequence = 0; sequence < 3; ++sequence) {
-    trace::ChunkHeader* chunk = store.acquire(8192, status);
+    trace::ChunkHeader* chunk = store.acquire(8192, 8192, status);
     ASSERT_NE(chunk, nullptr) << status.message();
     chunk->kind = trace::ChunkKind::kEvents;
     chunk->sequence = sequence;
@@ -163,7 +237,8 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
     to[0] = encoding::Word{100 + sequence} << 16 | 3;
     to[1] = encoding::Word{sequence} << 32;
     chunk->used_bytes.store(sizeof *chunk + 16);
-    if (sequence < 2) store.release(chunk);  // the last one is open at the end
+    if (sequence == 2) break;  // the last one is open at the end
+    EXPECT_TRUE(store.release(chunk).is_ok());
   }
   ASSERT_TRUE(store.flush().is_ok());
   std::unique_ptr<trace::TraceFile> file;
@@ -172,11 +247,6 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   const auto calls = file->calls(0);
   for (Call call; calls->next(call);) found.push_back(call.comm);
   EXPECT_THAT(found, testing::ElementsAre(0, 1, 2));
-
-  trace::ChunkHeader* again = store.reopen(trace::kFileHeaderBytes, 8192);
-  ASSERT_NE(again, nullptr);
-  EXPECT_EQ(again->used_bytes.load(), sizeof *again + 16) << "as it was left, to be summed before it is overwritten";
-  EXPECT_EQ(trace::first_word(again)[0], encoding::Word{100} << 16 | 3);
 }
 
 TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
@@ -195,7 +265,7 @@ TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {
   trace::ChunkStore other;
   ASSERT_TRUE(other.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   Status status;
-  EXPECT_EQ(store.acquire(4096, status), nullptr);
+  EXPECT_EQ(store.acquire(4096, 4096, status), nullptr);
   EXPECT_THAT(status.message(), testing::HasSubstr("has been replaced by another file"));
 }
 

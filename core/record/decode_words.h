@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/record/encoding.h"
+
+/// A call's own words, for the two that read them: the decoder and the sum into a profile.
+namespace megascope::encoding {
+
+inline constexpr FactKind kLastFactKind = FactKind::kPersistentInit;
+
+inline bool is_region(Word word) {
+  const auto region = static_cast<unsigned>(word & 0xFFFF);
+  return region != kNoRegion && region < kFirstReservedRegion;
+}
+
+inline Fact folded_message(FactKind kind, CommId comm, Word envelope, Word payload) {
+  return {.kind = kind, .comm = comm, .request = high32(payload),
+          .peer = static_cast<std::int32_t>(low32(envelope)), .tag = static_cast<std::int32_t>(high32(envelope)),
+          .bytes = low32(payload)};
+}
+
+inline Fact folded_collective(CommId comm, Word head, Word payload) {
+  return {.kind = FactKind::kCollective, .comm = comm, .sequence = high32(head),
+          .peer = static_cast<std::int32_t>(low32(head)), .bytes = low32(payload), .bytes_received = high32(payload)};
+}
+
+inline void split_sendrecv(CommId comm, const Word* words, Fact* facts) {
+  const Word peers = words[0];
+  const Word tags = words[1];
+  const Word bytes = words[2];
+  facts[0] = {.kind = FactKind::kSend, .comm = comm, .peer = static_cast<std::int32_t>(low32(peers)),
+              .tag = static_cast<std::int32_t>(low32(tags)), .bytes = low32(bytes)};
+  facts[1] = {.kind = FactKind::kRecv, .comm = comm, .peer = static_cast<std::int32_t>(high32(peers)),
+              .tag = static_cast<std::int32_t>(high32(tags)), .bytes = high32(bytes)};
+}
+
+/// What lies in the call's own words. facts: room for two. Returns the number of words, 0 when they are no call.
+[[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available, std::uint64_t base_ticks,
+                                                       Call& call, Fact* facts, std::size_t& fact_count) {
+  if (available < kBareWords || !is_region(words[0])) return 0;
+  const Word second = words[1];
+  const auto kind = static_cast<FactKind>((second >> 48) & 0xFF);
+  const std::size_t size = call_words(kind);
+  if ((kind != FactKind::kNone && size == kBareWords) || available < size) return 0;
+  const auto comm16 = static_cast<std::uint32_t>((second >> 32) & 0xFFFF);
+  call.enter_ns = entry_ticks(words[0], base_ticks);
+  call.leave_ns = call.enter_ns + low32(second);
+  call.region = static_cast<RegionId>(words[0] & 0xFFFF);
+  call.comm = comm16 == kWideComm ? kNoComm : comm16;
+  call.depth = static_cast<std::uint8_t>((second >> 56) & kDepthMask);
+  call.is_pending = false;
+  fact_count = 0;
+  if (kind == FactKind::kNone) return size;
+  fact_count = 1;
+  if (kind == FactKind::kCollective) {
+    facts[0] = folded_collective(call.comm, words[2], words[3]);
+  } else if (kind == FactKind::kSendrecv) {
+    split_sendrecv(call.comm, words + 2, facts);
+    fact_count = 2;
+  } else {
+    facts[0] = folded_message(kind, call.comm, words[2], words[3]);
+  }
+  return size;
+}
+
+}  // namespace megascope::encoding

@@ -1,0 +1,123 @@
+#include "core/trace/decoder.h"
+
+#include "core/record/decode_words.h"
+
+namespace megascope::trace {
+
+using namespace encoding;
+
+namespace {
+
+constexpr Word kFactsFlag = Word{kHasFacts} << 56;
+
+bool is_plain(Word first, Word second) {
+  if ((second & kFactsFlag) != 0 || !is_region(first)) return false;
+  switch (static_cast<FactKind>((second >> 48) & 0xFF)) {
+    case FactKind::kNone:
+    case FactKind::kCollective:
+    case FactKind::kSend:
+    case FactKind::kSendRequest:
+    case FactKind::kRecv:
+    case FactKind::kRecvRequest:
+    case FactKind::kSendrecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+/// Adds one such call; returns its number of words.
+[[gnu::always_inline]] inline std::size_t CallDecoder::add_plain(const Word* words, std::uint64_t base_ticks,
+                                                                 Profile& profile) {
+  const Word second = words[1];
+  const auto comm16 = static_cast<std::uint32_t>((second >> 32) & 0xFFFF);
+  const auto kind = static_cast<FactKind>((second >> 48) & 0xFF);
+  Profile::PlainCall call{.region = static_cast<RegionId>(words[0] & 0xFFFF),
+                          .comm = comm16 == kWideComm ? kNoComm : comm16,
+                          .depth = static_cast<std::uint8_t>((second >> 56) & kDepthMask),
+                          .enter = entry_ticks(words[0], base_ticks),
+                          .time = low32(second)};
+  if (kind == FactKind::kNone) {
+    profile.add_plain(call);
+    return kBareWords;
+  }
+  if (kind == FactKind::kCollective) {
+    call.sent = low32(words[3]);
+    call.received = high32(words[3]);
+    profile.add_plain(call);
+    return kMessageWords;
+  }
+  const auto peer = static_cast<std::int32_t>(low32(words[2]));
+  if (kind == FactKind::kSendrecv) {
+    call.sent = low32(words[4]);
+    call.received = high32(words[4]);
+    profile.add_exchange(call, peer, static_cast<std::int32_t>(high32(words[2])));
+    return kSendrecvWords;
+  }
+  if (kind == FactKind::kRecvRequest) {
+    const RequestId request = high32(words[3]);
+    if (request != kNoRequest) {
+      open_[request] = {.kind = kind, .comm = call.comm, .request = request, .peer = peer,
+                        .tag = static_cast<std::int32_t>(high32(words[2])), .bytes = low32(words[3])};
+    }
+    profile.add_message(call, false, peer, 0);
+  } else {
+    profile.add_message(call, kind != FactKind::kRecv, peer, low32(words[3]));
+  }
+  return kMessageWords;
+}
+
+/// Adds a call whose facts are completions in their short form, and all there. Returns its number of words; 0: it is another.
+std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& profile) {
+  if (words.size() < kBareWords + 1 || !is_region(words[0]) || (words[1] & kFactsFlag) == 0) return 0;
+  if (((words[1] >> 48) & 0xFF) != 0) return 0;
+  std::size_t end = kBareWords;
+  for (; end < words.size() && (words[end] & 0xFFFF) == kShortFact; ++end) {
+    const auto kind = static_cast<FactKind>((words[end] >> 16) & 0xFF);
+    if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration) return 0;
+  }
+  if (end == words.size() || !is_region(words[end])) return 0;
+  facts_.clear();
+  for (const Word word : words.subspan(kBareWords, end - kBareWords)) {
+    const auto kind = static_cast<FactKind>((word >> 16) & 0xFF);
+    if (kind == FactKind::kSendComplete) continue;  // counted when it was started
+    Fact& fact = facts_.emplace_back(Fact{.kind = kind, .request = high32(word)});
+    if (!resolve(fact)) facts_.pop_back();
+  }
+  Call call;
+  Fact none[2];
+  std::size_t none_count = 0;
+  (void)decode_words(words.data(), kBareWords, base_ticks_, call, none, none_count);
+  if (call.depth == 0) last_outer_word_ = words[0];
+  call.facts = facts_;
+  profile.add(call);
+  return end;
+}
+
+std::uint64_t CallDecoder::add_all_to(Profile& profile) {
+  std::uint64_t count = 0;
+  for (Call call;;) {
+    if (!is_holding_) {
+      const Word* at = words_.data() + at_;
+      const Word* const end = words_.data() + words_.size();
+      const std::uint64_t base_ticks = base_ticks_;
+      for (; end - at >= static_cast<std::ptrdiff_t>(kMaxCallWords) && is_plain(at[0], at[1]); ++count) {
+        if (((at[1] >> 56) & kDepthMask) == 0) last_outer_word_ = at[0];
+        at += add_plain(at, base_ticks, profile);
+      }
+      at_ = static_cast<std::size_t>(at - words_.data());
+    }
+    if (const std::size_t size = is_holding_ ? 0 : add_completions(words_.subspan(at_), profile)) {
+      at_ += size;
+      ++count;
+      continue;
+    }
+    if (!next(call)) return count;
+    profile.add(call);
+    ++count;
+  }
+}
+
+}  // namespace megascope::trace
