@@ -23,6 +23,7 @@ struct CallRecord {
   Fact second;  ///< of a send and receive: the receive
   std::uint32_t array_count = 0;  ///< requests saved in the thread's arrays
   bool has_arrays = false;
+  std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
   CommState* state = nullptr;     ///< of `comm`
 };
 

@@ -195,16 +195,17 @@ namespace p2p {
   if (!is_message || call.comm == kNoComm) return;
   Fact fact{.kind = FactKind::kMatched, .comm = call.comm, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG,
             .bytes = received_bytes(status)};
-  fact.request = requests().new_id();
   RequestEntry* entry = requests().insert(key_of(message));
+  if (entry == nullptr) return;
+  fact.request = entry->serial;
   entry->start = fact;
   entry->location = thread.buffer->location();
   stage(thread, fact);
 }
 
 /// The message that a matched probe took, as a fact of `kind`; kNone when it is not known. The handle is spent.
-[[gnu::always_inline]] inline Fact take_matched(CallRecord& call, MPI_Message message, FactKind kind) noexcept {
-  RequestEntry* entry = requests().find(key_of(message));
+[[gnu::always_inline]] inline Fact take_matched(MpiThread& thread, CallRecord& call, MPI_Message message, FactKind kind) noexcept {
+  RequestEntry* entry = requests().find(key_of(message), requests().horizon(), thread.buffer->location());
   if (entry == nullptr || entry->start.kind != FactKind::kMatched) return {};
   Fact fact = entry->start;
   fact.kind = kind;
@@ -240,7 +241,7 @@ template <> struct Meaning<Fn::Improbe> {
 template <> struct Meaning<Fn::Mrecv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int, MPI_Datatype, MPI_Message* message,
                        MPI_Status*& status) noexcept {
-    call.main = p2p::take_matched(call, *message, FactKind::kRecv);
+    call.main = p2p::take_matched(thread, call, *message, FactKind::kRecv);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
@@ -251,7 +252,7 @@ template <> struct Meaning<Fn::Mrecv> {
 template <> struct Meaning<Fn::Imrecv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, MPI_Message* message,
                        MPI_Request*) noexcept {
-    call.main = p2p::take_matched(call, *message, FactKind::kRecvRequest);
+    call.main = p2p::take_matched(thread, call, *message, FactKind::kRecvRequest);
     if (call.main.kind != FactKind::kNone) call.main.bytes = payload_bytes(thread, count, type);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,

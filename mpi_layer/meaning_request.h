@@ -13,7 +13,10 @@ namespace megascope::mpi {
 namespace completion {
 
 /// Saves one handle.
-[[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept { call.second.bytes = key_of(*request); }
+[[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept {
+  call.horizon = requests().horizon();
+  call.second.bytes = key_of(*request);
+}
 [[gnu::always_inline]] inline MPI_Request saved(const CallRecord& call) noexcept {
   return reinterpret_cast<MPI_Request>(static_cast<std::uintptr_t>(call.second.bytes));
 }
@@ -22,6 +25,7 @@ namespace completion {
 [[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
   call.has_arrays = count > 0 && claim_arrays(thread, count);
   if (!call.has_arrays) return;
+  call.horizon = requests().horizon();
   call.array_count = static_cast<std::uint32_t>(count);
   std::memcpy(thread.saved_requests, array, call.array_count * sizeof(MPI_Request));
 }
@@ -38,15 +42,16 @@ namespace completion {
   return status != nullptr && rc == MPI_ERR_IN_STATUS ? status->MPI_ERROR : rc;
 }
 
-[[gnu::always_inline]] inline void complete_at(MpiThread& thread, int index, const MPI_Status* status, int rc) noexcept {
+[[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index, const MPI_Status* status,
+                                               int rc) noexcept {
   const int error = error_of(rc, status);
-  if (error != MPI_ERR_PENDING) complete_request(thread, thread.saved_requests[index], status, error);
+  if (error != MPI_ERR_PENDING) complete_request(thread, thread.saved_requests[index], call.horizon, status, error);
 }
 
 [[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
   const bool is_told = rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
   for (int i = 0; call.has_arrays && is_told && i < count; ++i) {
-    complete_at(thread, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
+    complete_at(thread, call, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
   release(thread, call);
 }
@@ -55,14 +60,14 @@ namespace completion {
                           const MPI_Status* statuses) noexcept {
   const bool is_told = (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && outcount != MPI_UNDEFINED;
   for (int i = 0; call.has_arrays && is_told && i < outcount; ++i) {
-    complete_at(thread, indices[i], statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
+    complete_at(thread, call, indices[i], statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
   release(thread, call);
 }
 
 [[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
   if (call.has_arrays && index != MPI_UNDEFINED && index >= 0) {
-    complete_request(thread, thread.saved_requests[index], status, rc);
+    complete_request(thread, thread.saved_requests[index], call.horizon, status, rc);
   }
   release(thread, call);
 }
@@ -75,7 +80,7 @@ template <> struct Meaning<Fn::Wait> {
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
-    complete_request(thread, completion::saved(call), status, rc);
+    complete_request(thread, completion::saved(call), call.horizon, status, rc);
     call.second = {};
   }
 };
@@ -89,10 +94,9 @@ template <> struct Meaning<Fn::Test> {
     const MPI_Request request = completion::saved(call);
     call.second = {};
     if (rc != MPI_SUCCESS || *flag != 0) {
-      complete_request(thread, request, status, rc);
-    } else if (const RequestEntry* entry = requests().find(key_of(request));
-               entry != nullptr && entry->start.kind != FactKind::kNone) {
-      stage(thread, {.kind = FactKind::kRequestTest, .request = entry->start.request});
+      complete_request(thread, request, call.horizon, status, rc);
+    } else {
+      note_test(thread, request, call.horizon);
     }
   }
 };
@@ -154,14 +158,14 @@ template <> struct Meaning<Fn::Waitsome> {
 template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {};
 
 template <> struct Meaning<Fn::Cancel> : NoMeaning {
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Request* request) noexcept {
-    if (RequestEntry* entry = requests().find(key_of(*request))) entry->is_cancel_requested = true;
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord&, MPI_Request* request) noexcept {
+    note_cancel(thread, *request);
   }
 };
 template <> struct Meaning<Fn::Request_free> {
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request* request) noexcept { completion::save(call, request); }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
-    if (rc == MPI_SUCCESS) free_request(thread, completion::saved(call));
+    if (rc == MPI_SUCCESS) free_request(thread, completion::saved(call), call.horizon);
     call.second = {};
   }
 };

@@ -1,5 +1,7 @@
 #include "mpi_layer/requests.h"
 
+#include <new>
+
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
 
@@ -8,6 +10,8 @@ namespace {
 
 constexpr std::size_t kInitialSlots = 1024;
 constexpr std::size_t kEntriesPerBlock = 64;
+constexpr unsigned kMostDisplaced = 4;       // operations under one handle whose completion is being looked up
+constexpr unsigned kMostSharedLookedAt = 64;
 
 bool is_truncation(int error) noexcept {
   if (error == MPI_SUCCESS) return false;
@@ -30,25 +34,41 @@ void RequestTable::lock_slowly() noexcept {
   }
 }
 
-RequestEntry* RequestTable::take_entry() {
-  if (free_ == nullptr) {
-    auto* block = new RequestEntry[kEntriesPerBlock];
-    for (std::size_t i = 0; i < kEntriesPerBlock; ++i) {
-      block[i].next = free_;
-      free_ = &block[i];
-    }
+RequestEntry* RequestTable::make_entries() noexcept {
+  auto* block = new (std::nothrow) RequestEntry[kEntriesPerBlock];
+  if (block == nullptr) return nullptr;
+  for (std::size_t i = 0; i + 1 < kEntriesPerBlock; ++i) block[i].next = &block[i + 1];
+  return block;
+}
+
+RequestEntry* RequestTable::take_entry() noexcept {
+  if (free_ == nullptr) [[unlikely]] {
+    free_ = make_entries();
+    if (free_ == nullptr) return nullptr;
   }
   RequestEntry* entry = free_;
   free_ = entry->next;
-  *entry = RequestEntry{};
+  entry->next = nullptr;
+  entry->serial = next_serial();
   return entry;
 }
 
-void RequestTable::grow() {
+void RequestTable::give_back(RequestEntry* entry) noexcept {
+  entry->start = {};
+  entry->is_persistent = false;
+  entry->is_active = true;
+  entry->is_cancel_requested.store(false, std::memory_order_relaxed);
+  entry->next = free_;
+  free_ = entry;
+}
+
+bool RequestTable::grow() noexcept {
   RequestEntry** const old = slots_;
   const std::size_t old_size = old != nullptr ? mask_ + 1 : 0;
   const std::size_t size = old != nullptr ? old_size * 2 : kInitialSlots;
-  slots_ = new RequestEntry* [size] {};
+  auto** const slots = new (std::nothrow) RequestEntry* [size] {};
+  if (slots == nullptr) return false;
+  slots_ = slots;
   mask_ = size - 1;
   for (std::size_t i = 0; i < old_size; ++i) {
     if (old[i] == nullptr) continue;
@@ -57,73 +77,126 @@ void RequestTable::grow() {
     slots_[at] = old[i];
   }
   delete[] old;
+  return true;
+}
+
+RequestEntry* RequestTable::insert_shared(RequestEntry* entry) noexcept {
+  (shared_last_ != nullptr ? shared_last_->next : shared_first_) = entry;
+  shared_last_ = entry;
+  return entry;
+}
+
+/// A new operation under a handle that is here. Without other threads the old one's completion was not seen, and won't be;
+/// with them it may be about to be.
+void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry) noexcept {
+  RequestEntry* keep = slot;
+  entry->next = keep;
+  slot = entry;
+  for (unsigned kept = is_multithreaded() ? kMostDisplaced : 0; kept > 0 && entry->next != nullptr; --kept) entry = entry->next;
+  RequestEntry* dropped = entry->next;
+  entry->next = nullptr;
+  while (dropped != nullptr) {
+    RequestEntry* following = dropped->next;
+    give_back(dropped);
+    dropped = following;
+  }
 }
 
 RequestEntry* RequestTable::insert(std::uint64_t key) noexcept {
   lock();
-  if (slots_ == nullptr || (count_ + 1) * 2 > mask_) grow();
-  RequestEntry* entry = nullptr;
+  const bool has_slots = (slots_ != nullptr && (count_ + 1) * 2 <= mask_) || grow() ||
+                         (slots_ != nullptr && count_ < mask_);
+  RequestEntry* entry = has_slots ? take_entry() : nullptr;
+  if (entry == nullptr) [[unlikely]] {
+    unlock();
+    if (Recorder* active = recorder()) active->count_loss(LossCause::kNoBuffer);
+    return nullptr;
+  }
+  entry->key = key;
   if (key == key_of(g_handles.request_shared)) {
-    entry = take_entry();
-    (shared_last_ != nullptr ? shared_last_->next : shared_first_) = entry;
-    shared_last_ = entry;
+    insert_shared(entry);
   } else {
     std::size_t at = home_of(key);
     while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
-    if (slots_[at] == nullptr) {
-      slots_[at] = take_entry();
+    if (slots_[at] == nullptr) [[likely]] {
+      slots_[at] = entry;
       ++count_;
     } else {
-      *slots_[at] = RequestEntry{};
+      displace(slots_[at], entry);
     }
-    entry = slots_[at];
   }
-  entry->key = key;
   unlock();
   return entry;
 }
 
-RequestEntry* RequestTable::find(std::uint64_t key) noexcept {
+RequestEntry* RequestTable::find_shared(LocationId location) const noexcept {
+  if (!is_multithreaded()) return shared_first_;
+  unsigned left = kMostSharedLookedAt;
+  for (RequestEntry* entry = shared_first_; entry != nullptr && left > 0; entry = entry->next, --left) {
+    if (entry->location == location) return entry;
+  }
+  return shared_first_;
+}
+
+RequestEntry* RequestTable::find(std::uint64_t key, Serial horizon, LocationId location) noexcept {
   lock();
   RequestEntry* entry = nullptr;
   if (key == key_of(g_handles.request_shared)) {
-    entry = shared_first_;
+    entry = find_shared(location);
   } else if (slots_ != nullptr) {
     std::size_t at = home_of(key);
     while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
     entry = slots_[at];
+    const auto is_later = [&] { return static_cast<std::int32_t>(entry->serial - horizon) > 0; };
+    while (entry != nullptr && is_later()) entry = entry->next;
   }
   unlock();
   return entry;
 }
 
+void RequestTable::unlink_shared(RequestEntry* entry) noexcept {
+  RequestEntry* before = nullptr;
+  for (RequestEntry* at = shared_first_; at != entry; at = at->next) before = at;
+  (before != nullptr ? before->next : shared_first_) = entry->next;
+  if (shared_last_ == entry) shared_last_ = before;
+}
+
+/// Moves back whatever lies behind the hole and could have lain in it.
+void RequestTable::close_hole(std::size_t hole) noexcept {
+  for (std::size_t at = (hole + 1) & mask_; slots_[at] != nullptr; at = (at + 1) & mask_) {
+    const std::size_t distance_home = (at - home_of(slots_[at]->key)) & mask_;
+    if (distance_home < ((at - hole) & mask_)) continue;
+    slots_[hole] = slots_[at];
+    hole = at;
+  }
+  slots_[hole] = nullptr;
+  --count_;
+}
+
 void RequestTable::erase(RequestEntry* entry) noexcept {
   lock();
-  if (entry == shared_first_) {
-    shared_first_ = entry->next;
-    if (shared_first_ == nullptr) shared_last_ = nullptr;
+  if (entry->key == key_of(g_handles.request_shared)) {
+    unlink_shared(entry);
   } else {
-    const std::size_t mask = mask_;
-    std::size_t hole = home_of(entry->key);
-    while (slots_[hole] != entry) hole = (hole + 1) & mask;
-    // Close the hole: move back whatever lies behind it and could have lain in it.
-    for (std::size_t at = (hole + 1) & mask; slots_[at] != nullptr; at = (at + 1) & mask) {
-      const std::size_t distance_home = (at - home_of(slots_[at]->key)) & mask;
-      if (distance_home < ((at - hole) & mask)) continue;
-      slots_[hole] = slots_[at];
-      hole = at;
+    std::size_t at = home_of(entry->key);
+    while (slots_[at] != nullptr && slots_[at]->key != entry->key) at = (at + 1) & mask_;
+    RequestEntry** link = &slots_[at];
+    while (*link != nullptr && *link != entry) link = &(*link)->next;
+    if (*link == nullptr) {  // displaced by too many others, and given back then
+      unlock();
+      return;
     }
-    slots_[hole] = nullptr;
-    --count_;
+    *link = entry->next;
+    if (slots_[at] == nullptr) close_hole(at);
   }
-  entry->next = free_;
-  free_ = entry;
+  give_back(entry);
   unlock();
 }
 
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept {
-  start.request = requests().new_id();
   RequestEntry* entry = requests().insert(key_of(request));
+  if (entry == nullptr) return;
+  start.request = entry->serial;
   entry->start = start;
   entry->is_persistent = true;
   entry->is_active = false;
@@ -133,7 +206,7 @@ void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcep
 }
 
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept {
-  RequestEntry* entry = requests().find(key_of(request));
+  RequestEntry* entry = requests().find(key_of(request), requests().horizon(), thread.buffer->location());
   if (entry == nullptr || !entry->is_persistent) return;
   entry->start.request = requests().new_id();
   entry->is_active = true;
@@ -172,13 +245,16 @@ void stage_collective(MpiThread& thread, const RequestEntry& entry) noexcept {
 
 }  // namespace
 
-void complete_request(MpiThread& thread, MPI_Request request, const MPI_Status* status, int error) noexcept {
-  RequestEntry* entry = requests().find(key_of(request));
+void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
+                      int error) noexcept {
+  RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || !entry->is_active) return;
   const FactKind kind = entry->start.kind;
   const bool is_message = error == MPI_SUCCESS || (kind == FactKind::kRecvRequest && is_truncation(error));
+  const bool was_cancelled = entry->is_cancel_requested.load(std::memory_order_relaxed) && status != nullptr &&
+                             is_cancelled(*status);
   if (kind == FactKind::kNone) {
-  } else if (entry->is_cancel_requested && status != nullptr && is_cancelled(*status)) {
+  } else if (was_cancelled) {
     stage(thread, {.kind = FactKind::kCancelled, .request = entry->start.request});
   } else if (!is_message) {
     stage(thread, {.kind = FactKind::kRequestFreed, .request = entry->start.request});
@@ -189,16 +265,27 @@ void complete_request(MpiThread& thread, MPI_Request request, const MPI_Status* 
   } else if (kind == FactKind::kCollectiveRequest) {
     stage_collective(thread, *entry);
   }
-  entry->is_cancel_requested = false;
   if (entry->is_persistent) {
+    entry->is_cancel_requested.store(false, std::memory_order_relaxed);
     entry->is_active = false;
   } else {
     requests().erase(entry);
   }
 }
 
-void free_request(MpiThread& thread, MPI_Request request) noexcept {
-  RequestEntry* entry = requests().find(key_of(request));
+void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept {
+  const RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
+  if (entry == nullptr || entry->start.kind == FactKind::kNone || !entry->is_active) return;
+  stage(thread, {.kind = FactKind::kRequestTest, .request = entry->start.request});
+}
+
+void note_cancel(MpiThread& thread, MPI_Request request) noexcept {
+  RequestEntry* entry = requests().find(key_of(request), requests().horizon(), thread.buffer->location());
+  if (entry != nullptr) entry->is_cancel_requested.store(true, std::memory_order_relaxed);
+}
+
+void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept {
+  RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr) return;
   if (entry->is_active && entry->start.kind != FactKind::kNone) {
     stage(thread, {.kind = FactKind::kRequestFreed, .request = entry->start.request});

@@ -16,38 +16,61 @@ namespace megascope::mpi {
 /// An operation that has been started, or a persistent request, or a matched message.
 struct RequestEntry {
   std::uint64_t key = 0;       ///< the handle
+  std::uint32_t serial = 0;    ///< counts entries
   Fact start;                  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kMatched; kNone: nothing will be told
   LocationId location = 0;     ///< of the thread that started it
   bool is_persistent = false;
   bool is_active = true;       ///< a persistent request between start and completion
-  bool is_cancel_requested = false;
-  RequestEntry* next = nullptr;  ///< in the free list, or the next operation with the shared handle
+  std::atomic<bool> is_cancel_requested{false};
+  RequestEntry* next = nullptr;  ///< in the free list; an older operation with the handle; the next with the shared handle
 };
 
-/// From handles to operations, in constant time. Locked only under MPI_THREAD_MULTIPLE.
-/// MPI may give one handle to many operations that are complete at once; those are kept in order.
+/// From handles to operations, in constant time. Locked only under MPI_THREAD_MULTIPLE. An entry belongs to the thread that
+/// may complete the operation; the others only pass it by.
+///
+/// MPI may give a handle to a new operation, in another thread, before the thread that completed the old one looks it up
+/// here. So whoever completes notes before the call how many operations there were (`horizon`), and later ones under the
+/// same handle are not meant. MPI may also give one handle to many operations that are complete at once; those are kept in
+/// order.
 class RequestTable {
  public:
-  /// A new entry for a handle; an old one under the same handle, whose completion was not seen, is replaced.
-  /// nullptr: no memory (counted).
+  using Serial = std::uint32_t;
+
+  /// A new entry for a handle, with defaults in it. An old one under the same handle, whose completion was not seen, is
+  /// replaced, or under MPI_THREAD_MULTIPLE kept behind it for a while. nullptr: no memory (counted).
   RequestEntry* insert(std::uint64_t key) noexcept;
-  /// nullptr: not ours. An entry stays where it is until it is erased.
-  RequestEntry* find(std::uint64_t key) noexcept;
+  /// The operation that `key` meant when horizon() was taken; of several with the shared handle the first of the thread,
+  /// else the first. nullptr: not ours. An entry stays where it is until it is erased.
+  RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
   void erase(RequestEntry* entry) noexcept;
+  Serial horizon() const noexcept { return last_serial_.load(std::memory_order_relaxed); }
 
   RequestId new_id() noexcept {
     lock();
-    if (++last_id_ == kNoRequest) ++last_id_;
-    const RequestId id = last_id_;
+    const RequestId id = next_serial();
     unlock();
     return id;
   }
 
  private:
-  RequestEntry* take_entry();
-  void grow();
+  RequestEntry* take_entry() noexcept;
+  RequestEntry* make_entries() noexcept;
+  bool grow() noexcept;
+  RequestEntry* insert_shared(RequestEntry* entry) noexcept;
+  void displace(RequestEntry*& slot, RequestEntry* entry) noexcept;
+  RequestEntry* find_shared(LocationId location) const noexcept;
+  void unlink_shared(RequestEntry* entry) noexcept;
+  void close_hole(std::size_t hole) noexcept;
+  void give_back(RequestEntry* entry) noexcept;
   void lock_slowly() noexcept;
 
+  /// Never 0. Call with the lock.
+  Serial next_serial() noexcept {
+    const Serial serial = last_serial_.load(std::memory_order_relaxed) + 1;
+    const Serial not_none = serial == kNoRequest ? serial + 1 : serial;
+    last_serial_.store(not_none, std::memory_order_relaxed);
+    return not_none;
+  }
   std::size_t home_of(std::uint64_t key) const noexcept {
     return static_cast<std::size_t>((key >> 4) * 0x9E3779B97F4A7C15U >> 20) & mask_;
   }
@@ -65,7 +88,7 @@ class RequestTable {
   RequestEntry* free_ = nullptr;
   RequestEntry* shared_first_ = nullptr;
   RequestEntry* shared_last_ = nullptr;
-  std::uint32_t last_id_ = 0;
+  std::atomic<Serial> last_serial_{0};
   std::atomic_flag lock_{};
 };
 
@@ -77,8 +100,9 @@ inline RequestTable& requests() noexcept { return g_requests; }
 [[gnu::always_inline]] inline RequestId start_request(MpiThread& thread, MPI_Request request,
                                                       const Fact& start) noexcept {
   RequestEntry* entry = requests().insert(key_of(request));
+  if (entry == nullptr) [[unlikely]] return start.request;
   entry->start = detail::copy_of(start);
-  if (start.request == kNoRequest) entry->start.request = requests().new_id();
+  if (start.request == kNoRequest) entry->start.request = entry->serial;
   entry->location = thread.buffer->location();
   return entry->start.request;
 }
@@ -86,9 +110,13 @@ inline RequestTable& requests() noexcept { return g_requests; }
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
 /// MPI_Start on it.
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept;
-/// The operation behind the handle (as it was before the call) is complete. status: nullptr when MPI was not asked for
-/// one. error: MPI_SUCCESS, or what this operation failed with.
-void complete_request(MpiThread& thread, MPI_Request request, const MPI_Status* status, int error) noexcept;
-void free_request(MpiThread& thread, MPI_Request request) noexcept;
+/// The operation behind the handle (as it was before the call, when the horizon was taken) is complete. status: nullptr when
+/// MPI was not asked for one. error: MPI_SUCCESS, or what this operation failed with.
+void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
+                      int error) noexcept;
+/// It was tested and goes on.
+void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
+void note_cancel(MpiThread& thread, MPI_Request request) noexcept;
+void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
 
 }  // namespace megascope::mpi
