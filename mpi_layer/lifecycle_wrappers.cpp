@@ -12,13 +12,18 @@ namespace megascope::mpi {
 namespace {
 
 bool g_is_prepared = false;
+std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
 
+std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
+
 void before_init() noexcept {
+  const std::uint64_t begin = clock::tsc_ticks();
   resolve_twins();
   g_is_prepared = runtime().prepare();
   if (g_is_prepared) announce_presence(runtime().own_run_id());
+  if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
 }
 
 /// The call that started MPI is the first that is recorded.
@@ -32,6 +37,7 @@ void record_start(Fn fn, std::uint64_t enter_ticks) noexcept {
 }
 
 void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
+  const std::uint64_t begin = now();
   const Status library = check_mpi_library();
   if (!library.is_ok()) {
     runtime().complain(library.message());
@@ -54,9 +60,8 @@ void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
   define_predefined_comms();
   record_start(fn, enter_ticks);
   if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
+  recorder->add_overhead(now() - begin + g_prepare_ticks);
 }
-
-std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
 
 /// Keeps the program's own pending traffic going while we wait for something that is not MPI's.
 void make_progress() {
@@ -81,11 +86,13 @@ void record_end() noexcept {
 
 void before_finalize() noexcept {
   if (is_forked_child()) return;
-  if (recorder() != nullptr) {
+  if (Recorder* active = recorder()) {
+    const std::uint64_t begin = now();
     record_end();
     close_recording();
     const Company company = find_company();
     const std::unique_ptr<Collective> collective = company.is_complete ? make_world_collective() : nullptr;
+    active->add_overhead(now() - begin);
     runtime().end(collective.get(), company);
   }
   leave_company();

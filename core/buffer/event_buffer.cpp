@@ -40,10 +40,8 @@ bool EventBuffer::make_room(std::size_t words) noexcept {
     recorder_.count_loss(LossCause::kNoBuffer);
     return false;
   }
-  const std::uint64_t begin = recorder_.ticks();
-  const bool is_ready = next_chunk() && has_room(words);
-  recorder_.add_overhead(recorder_.ticks() - begin);
-  return is_ready;
+  const OwnTime own(recorder_);
+  return next_chunk() && has_room(words);
 }
 
 bool EventBuffer::next_chunk() noexcept {

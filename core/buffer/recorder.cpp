@@ -20,6 +20,9 @@ thread_local EventBuffer* t_buffer = nullptr;
 
 }  // namespace
 
+OwnTime::OwnTime(Recorder& recorder) noexcept : recorder_(recorder), begin_(recorder.ticks()) {}
+OwnTime::~OwnTime() { recorder_.add_overhead(recorder_.ticks() - begin_); }
+
 Recorder::Recorder(RecorderOptions options) : options_(std::move(options)), pid_(getpid()) {}
 
 Recorder::~Recorder() = default;

@@ -18,6 +18,20 @@
 namespace megascope {
 
 using config::BufferPolicy;
+class Recorder;
+
+/// Counts the time of its scope as overhead.
+class OwnTime {
+ public:
+  explicit OwnTime(Recorder& recorder) noexcept;
+  ~OwnTime();
+  OwnTime(const OwnTime&) = delete;
+  OwnTime& operator=(const OwnTime&) = delete;
+
+ private:
+  Recorder& recorder_;
+  std::uint64_t begin_;
+};
 
 struct RecorderOptions {
   std::string path;               ///< of the trace file to make; its folder exists
@@ -46,7 +60,9 @@ class Recorder {
   void rename_comm(CommId comm, const std::string& name);
 
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
+  /// Time of ours outside of the calls.
   void add_overhead(std::uint64_t ticks) noexcept;
+  std::uint64_t overhead_ticks() const noexcept { return header_->overhead_ticks.load(std::memory_order_relaxed); }
   std::uint64_t ticks() const noexcept { return clock::ticks(options_.use_tsc); }
 
   /// The first reason why records could no longer be stored; ok while they can.

@@ -78,6 +78,7 @@ bool LocationStream::take_pending(Call& call) {
   if (file_.definitions().info.end_state == EndState::kFinalized || !file_.pending_call(location_, call, facts)) {
     return false;
   }
+  call.pending_peer = facts.empty() ? kNoPeer : facts.front().peer;
   call.facts = {};  // nothing of it has happened as far as we know
   call.leave_ns = std::max(file_.end_ticks(), call.enter_ns);
   return true;

@@ -129,7 +129,9 @@ Json pending(const RunReport& report) {
     rows.push_back({{"rank", row.world_rank},
                     {"function", row.function},
                     {"communicator", row.comm},
-                    {"peer", row.peer >= 0 ? Json(row.peer) : Json(nullptr)},
+                    {"peer", row.peer >= 0            ? Json(row.peer)
+                             : row.peer == kAnySource ? Json("any")
+                                                      : Json(nullptr)},
                     {"since_s", seconds(row.since_ns)},
                     {"time_s", seconds(row.time_ns)}});
   }

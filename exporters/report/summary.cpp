@@ -180,7 +180,8 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   rank.wall_ns = scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
   rank.thread_count =
       static_cast<std::uint32_t>(std::max<std::size_t>(1, definitions.locations.size()));
-  rank.overhead_ns = scaled(info.overhead_ticks, tick_ns(info, facts));
+  rank.overhead_ns =
+      scaled(std::max(facts.overhead_ticks, info.overhead_ticks), tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
   rank.is_solo = info.is_solo;
@@ -206,11 +207,10 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
       profile.add(call);
       if (call.is_pending) {
         const RegionDefinition* region = definitions.region(call.region);
-        const std::int32_t peer = call.facts.empty() ? kNoPeer : call.facts.front().peer;
         pending.push_back({.world_rank = world_rank,
                            .function = region == nullptr ? kOthersName : cut(region->name),
                            .comm = comm_name(definitions, call.comm),
-                           .peer = peer,
+                           .peer = call.pending_peer,
                            .since_ns = call.enter_ns,
                            .time_ns = call.leave_ns - call.enter_ns});
       }

@@ -59,7 +59,10 @@ std::string join(const std::vector<std::string>& words) {
 
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
-  const Status stored = recorder_->finish(EndState::kFinalized);
+  const Status stored = [&] {
+    const OwnTime own(*recorder_);
+    return recorder_->finish(EndState::kFinalized);
+  }();
   if (!stored.is_ok()) {
     notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
   }
@@ -112,6 +115,7 @@ Status Session::share_folder(Collective& collective, const Company& company) {
 }
 
 void Session::bring_trace() {
+  const OwnTime own(*recorder_);
   struct stat info {};
   if (folder_.empty() || stat(folder_.c_str(), &info) != 0 || stat(trace_path_.c_str(), &info) != 0) return;
   const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
@@ -136,12 +140,18 @@ std::vector<ProcessClock> Session::share_clocks(Collective& collective) {
 }
 
 report::RunReport Session::report_of_rank() {
+  Profile profile;
   report::RankFacts facts;
+  {
+    const OwnTime own(*recorder_);
+    profile = recorder_->profile();
+  }
   facts.version = MEGASCOPE_VERSION;
   facts.trace_bytes = recorder_->used_bytes();
+  facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
   facts.notes = notes_;
-  return report::summarize(recorder_->definitions(), recorder_->profile(), facts);
+  return report::summarize(recorder_->definitions(), profile, facts);
 }
 
 std::vector<std::string> Session::agree_on_formats(Collective& collective, const report::RunReport& report) {
