@@ -33,6 +33,15 @@ bool is_first_by_launcher() {
   return true;
 }
 
+/// Of the ranks on this node; what goes wrong with its disk goes wrong for all of them.
+bool is_first_on_node() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "PMI_LOCAL_RANK", "MPI_LOCALRANKID"}) {
+    const std::string rank = config::environment_value(name);
+    if (!rank.empty()) return rank == "0";
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Session::prepare() {
@@ -98,7 +107,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() && !is_company_vouched();
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
-  if (!status.is_ok()) {
+  if (!status.is_ok() && is_first_on_node()) {
     say("rank " + std::to_string(facts.world_rank) + " keeps no trace, only sums for the report: " + status.message());
   }
   for (const RegionDefinition& region : regions) recorder_->define(region);
