@@ -1,4 +1,5 @@
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/meaning_p2p.h"
 
 namespace megascope::mpi {
@@ -7,6 +8,17 @@ bool p2p::is_truncation_error(int rc) noexcept {
   int error_class = 0;
   twin<Fn::Error_class>()(rc, &error_class);
   return error_class == MPI_ERR_TRUNCATE;
+}
+
+bool is_refusal(int rc) noexcept {
+  if (rc == MPI_SUCCESS) return false;
+  int error_class = 0;
+  twin<Fn::Error_class>()(rc, &error_class);
+  for (const int refusal : {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ROOT,
+                            MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG}) {
+    if (error_class == refusal) return true;
+  }
+  return false;
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {

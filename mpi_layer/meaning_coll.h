@@ -11,6 +11,9 @@
 /// MpiCollectiveEnd, NonBlockingCollectiveRequest.
 namespace megascope::mpi {
 
+/// Is it an error that MPI finds in the arguments, before anything has happened?
+bool is_refusal(int rc) noexcept;
+
 namespace coll {
 
 using Thread = MpiThread;
@@ -28,6 +31,13 @@ using Type = MPI_Datatype;
   if (state == nullptr || state->id == kNoComm) return nullptr;
   call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
   return state;
+}
+/// MPI refused the call's arguments: here nothing began, and what the others call next has the number that was taken.
+[[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
+  if (rc == MPI_SUCCESS) [[likely]] return false;
+  if (!is_refusal(rc)) return false;
+  if (call.main.kind == FactKind::kCollective) --call.state->collective_count;
+  return true;
 }
 [[gnu::always_inline]] inline void set_bytes(Rec& call, CollBytes bytes) noexcept {
   call.main.bytes = bytes.sent;
@@ -239,11 +249,14 @@ struct NeighborAlltoallw {
 template <class Shape>
 struct Blocking : Shape {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread&, Rec&, int, Args&...) noexcept {}
+  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&...) noexcept {
+    take_back_refused(call, rc);
+  }
 };
 
 /// The collective described in call.main goes on after the call: its request is the last argument.
 [[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
+  take_back_refused(call, rc);
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
   if (rc == MPI_SUCCESS) {
     call.main.request = start_request(thread, request, call.main);

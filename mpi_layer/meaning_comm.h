@@ -43,6 +43,7 @@ struct CollectiveCreation {
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+    if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     if (rc == MPI_SUCCESS) adopt_comm(thread, *result_in(args...), origin);
   }
@@ -71,8 +72,9 @@ template <> struct Meaning<Fn::Comm_idup> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Comm* result,
                        MPI_Request* request) noexcept {
-    const CommOrigin origin = collective_origin(mpi_name(Fn::Comm_idup), call.state);
     coll::started(thread, call, rc, *request);
+    if (is_refusal(rc)) return;
+    const CommOrigin origin = collective_origin(mpi_name(Fn::Comm_idup), call.state);
     if (rc == MPI_SUCCESS) adopt_duplicate(thread, *result, origin);
   }
 };
