@@ -22,10 +22,10 @@ bool is_refusal(int rc) noexcept {
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
-  // A truncated receive has happened: its message stays. Whatever else was described did not come to be.
-  const bool has_received = call.main.kind == FactKind::kRecv && p2p::is_truncation_error(error);
-  if (!has_received) call.main = {};
-  call.second = {};
+  // A truncated receive has happened: its message stays, and what the same call has sent. Whatever else was described did
+  // not come to be.
+  const bool is_receiving = call.main.kind == FactKind::kRecv || call.main.kind == FactKind::kSendrecv;
+  if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};
   stage(thread, {.kind = FactKind::kError, .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(error))});
 }
 

@@ -118,12 +118,13 @@ template <> struct Meaning<Fn::Recv_init> : Meaning<Fn::Irecv> {
 
 namespace p2p {
 
-/// Of the two halves of a send and receive: what folds when both, one or none are messages.
+/// Of the two halves of a send and receive: what folds when both, one or none are messages. Where the receive was truncated,
+/// the send has been sent.
 [[gnu::always_inline]] inline void join(CallRecord& call, int rc, bool is_sending, bool is_receiving, const MPI_Status& status) noexcept {
   Fact receive = call.second;
   if (is_receiving) received(receive, rc, status);
   is_receiving = is_receiving && receive.kind != FactKind::kNone;
-  is_sending = is_sending && rc == MPI_SUCCESS;
+  is_sending = is_sending && (rc == MPI_SUCCESS || is_receiving);
   if (is_sending && is_receiving) {
     call.second = receive;
   } else if (is_receiving) {

@@ -160,6 +160,7 @@ const Scenario kTruncated(
     "MpiRecv.ThatIsTruncatedHasReceived",
     [](const Who& me) {
       const ErrorsReturn returning;
+      std::array<int, 10> out{};
       std::array<int, 4> in{};
       send_long(me, 1, 1);
       const int rc = MPI_Recv(in.data(), 4, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -168,6 +169,8 @@ const Scenario kTruncated(
       MPI_Irecv(in.data(), 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
       send_long(me, 2, 2);
       expect(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE, "this one too");
+      MPI_Sendrecv(out.data(), 10, MPI_INT, me.next(), 3, in.data(), 4, MPI_INT, me.previous(), 3, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
     },
     [](const Who& me) {
       const int from = me.previous();
@@ -176,7 +179,9 @@ const Scenario kTruncated(
                           text("MPI_Recv on world | recv from %d tag 1 bytes 40; error %d", from, MPI_ERR_TRUNCATE),
                           "MPI_Irecv on world | irecv r2 from any tag any room 16",
                           text("MPI_Isend on world | isend r3 to %d tag 2 bytes 40", to), "MPI_Wait | sent r3",
-                          text("MPI_Wait | received r2 in world from %d tag 2 bytes 40; error %d", from, MPI_ERR_TRUNCATE)});
+                          text("MPI_Wait | received r2 in world from %d tag 2 bytes 40; error %d", from, MPI_ERR_TRUNCATE),
+                          text("MPI_Sendrecv on world | send to %d tag 3 bytes 40; recv from %d tag 3 bytes 40; error %d", to,
+                               from, MPI_ERR_TRUNCATE)});
     },
     {2, 4});
 
