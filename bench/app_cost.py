@@ -2,7 +2,7 @@
 """Wall and CPU time of whole programs with and without recording, interleaved; the 95 % bound is of the median ratio,
 by resampling.
 
-  bench/app_cost.py BUILD_FOLDER [--rounds 15]
+  bench/app_cost.py BUILD_FOLDER [--rounds 15] [--only NAME]
 """
 
 import argparse
@@ -10,7 +10,6 @@ import pathlib
 import random
 import resource
 import shutil
-import tempfile
 import time
 
 import support
@@ -18,7 +17,7 @@ import support
 LJ = """units lj
 atom_style atomic
 lattice fcc 0.8442
-region box block 0 10 0 10 0 10
+region box block 0 16 0 16 0 16
 create_box 1 box
 create_atoms 1 box
 mass 1 1.0
@@ -28,14 +27,35 @@ pair_coeff 1 1 1.0 1.0 2.5
 neighbor 0.3 bin
 neigh_modify delay 0 every 20 check no
 fix 1 all nve
-run 400
+run 300
 """
 
+HPCC_TEMPLATE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
+HPCC_LINES = {5: "1500 Ns", 7: "80 NBs", 10: "1 Ps", 11: "2 Qs"}  # line numbers from 0
 
-def timed(configuration, command, ranks):
+
+def hpcc_input():
+    lines = HPCC_TEMPLATE.read_text().splitlines()
+    for number, text in HPCC_LINES.items():
+        lines[number] = text
+    return "\n".join(lines) + "\n"
+
+
+def programs(build):
+    """name -> (command, ranks, files beside it)."""
+    found = {"heat2d, chatty": ([str(build.folder / "examples" / "heat2d"), "--cells", "768", "--steps", "25000"], 2, {})}
+    if shutil.which("lmp"):
+        found["LAMMPS"] = (["lmp", "-in", "in.lj", "-log", "none"], 2, {"in.lj": LJ})
+    if shutil.which("hpcc") and HPCC_TEMPLATE.exists():
+        found["HPCC"] = (["hpcc"], 2, {"hpccinf.txt": hpcc_input()})
+    return found
+
+
+def timed(configuration, program):
+    command, ranks, files = program
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
-    with support.Run(configuration, command, ranks) as run:
+    with support.Run(configuration, command, ranks, files) as run:
         wall = time.monotonic() - begin
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         report = run.report()
@@ -55,22 +75,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", help="a program")
     arguments = parser.parse_args()
     build = support.Build(arguments.build)
     configurations = support.configurations(build, with_eztrace=False)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="megascope-bench-"))
-    (folder / "in.lj").write_text(LJ)
-    programs = {"chatty (mpi_call_cost)": ([build.program("mpi_call_cost"), "400000"], 1)}
-    if shutil.which("lmp"):
-        programs["LAMMPS"] = (["lmp", "-in", str(folder / "in.lj"), "-log", "none"], 2)
     print("| program | bare s | with s | wall, 95 % bound | CPU | MPI calls | own time outside of calls |")
     print("|---|---|---|---|---|---|---|")
-    for name, (command, ranks) in programs.items():
+    for name, program in programs(build).items():
+        if arguments.only not in (None, name):
+            continue
         samples = {"bare": [], "megascope": []}
         report = None
         for _ in range(arguments.rounds):
             for configuration in samples:
-                wall, cpu, found = timed(configurations[configuration], command, ranks)
+                wall, cpu, found = timed(configurations[configuration], program)
                 samples[configuration].append((wall, cpu))
                 report = found or report
         wall = {key: [sample[0] for sample in values] for key, values in samples.items()}
@@ -80,7 +98,6 @@ def main():
               f"{(ratio - 1) * 100:+.1f} %, {(bound(wall['bare'], wall['megascope']) - 1) * 100:+.1f} % | "
               f"{(cpu['megascope'] / cpu['bare'] - 1) * 100:+.1f} % | {report['mpi_calls']} | "
               f"{report.get('overhead_s', float('nan')) * 1e3:.2f} ms |")
-    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -57,8 +57,25 @@ std::vector<Word> exchanges() {
       words.push_back(pack(64U, i + 1 + (kind == FactKind::kSendRequest ? 1U : 0U)));
     }
     add_call(words, 7, FactKind::kNone, encoding::kHasFacts);
-    words.push_back(Word{encoding::kShortFact} | Word{6} << 16 | Word{i + 1} << 32);
-    words.push_back(Word{encoding::kShortFact} | Word{5} << 16 | Word{i + 2} << 32);
+    words.push_back(encoding::short_fact(FactKind::kRecvComplete, i + 1));
+    words.push_back(encoding::short_fact(FactKind::kSendComplete, i + 2));
+  }
+  return words;
+}
+
+std::vector<Word> many_at_once() {
+  constexpr std::uint32_t kOpen = 64;
+  std::vector<Word> words;
+  for (std::uint32_t i = 0; i + 2 * kOpen < kCallsPerChunk; i += 2 * kOpen) {
+    for (std::uint32_t request = i + 1; request <= i + 2 * kOpen; ++request) {
+      const bool is_receive = request <= i + kOpen;
+      add_call(words, is_receive ? RegionId{5} : RegionId{6}, is_receive ? FactKind::kRecvRequest : FactKind::kSendRequest, 0);
+      words.push_back(pack(1, 7));
+      words.push_back(pack(64U, request));
+    }
+    add_call(words, 7, FactKind::kNone, encoding::kHasFacts);
+    words.push_back(encoding::short_fact(FactKind::kRecvComplete, i + 1) | Word{kOpen - 1} << 24);
+    words.push_back(encoding::short_fact(FactKind::kSendComplete, i + 1 + kOpen) | Word{kOpen - 1} << 24);
   }
   return words;
 }
@@ -66,7 +83,10 @@ std::vector<Word> exchanges() {
 void fold(benchmark::State& state, const std::vector<Word>& words) {
   Profile profile;
   profile.set_world_rank(0);
-  profile.define(CommDefinition{.id = 1, .kind = CommKind::kIntra, .members = {{.first = 0, .stride = 1, .count = 4}}});
+  CommDefinition comm;
+  comm.id = 1;
+  comm.members = {{.first = 0, .stride = 1, .count = 4}};
+  profile.define(comm);
   trace::CallDecoder decoder;
   std::uint64_t calls = 0;
   for (auto _ : state) {
@@ -83,6 +103,7 @@ BENCHMARK_CAPTURE(fold, bare, bare_calls());
 BENCHMARK_CAPTURE(fold, collective, collectives());
 BENCHMARK_CAPTURE(fold, sendrecv, sendrecvs());
 BENCHMARK_CAPTURE(fold, irecv_isend_waitall, exchanges());
+BENCHMARK_CAPTURE(fold, irecv_isend_x64_waitall, many_at_once());
 
 }  // namespace
 }  // namespace megascope

@@ -46,9 +46,11 @@ def mpi_environment():
 class Run:
     """One run in a folder of its own: output lines, bytes left behind, our report if there is one."""
 
-    def __init__(self, configuration, command, ranks=1):
+    def __init__(self, configuration, command, ranks=1, files=None):
         words, environment = configuration
         self.folder = tempfile.mkdtemp(prefix="megascope-bench-")
+        for name, text in (files or {}).items():
+            (pathlib.Path(self.folder) / name).write_text(text)
         launcher = ["mpirun.openmpi", "-n", str(ranks)]
         for name, value in environment.items():
             launcher += ["-x", f"{name}={value}"]

@@ -54,6 +54,12 @@ RequestEntry* RequestTable::take_entry() noexcept {
 }
 
 void RequestTable::give_back(RequestEntry* entry) noexcept {
+  lock();
+  forget(entry);
+  unlock();
+}
+
+void RequestTable::forget(RequestEntry* entry) noexcept {
   entry->start = {};
   entry->is_persistent = false;
   entry->is_active = true;
@@ -97,7 +103,7 @@ void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry) noexcept {
   entry->next = nullptr;
   while (dropped != nullptr) {
     RequestEntry* following = dropped->next;
-    give_back(dropped);
+    forget(dropped);
     dropped = following;
   }
 }
@@ -138,20 +144,48 @@ RequestEntry* RequestTable::find_shared(LocationId location) const noexcept {
   return shared_first_;
 }
 
+/// What points to the operation that `key` meant at the horizon; it or what it points to is nullptr when there is none.
+RequestEntry** RequestTable::slot_of(std::uint64_t key, Serial horizon) noexcept {
+  if (slots_ == nullptr) return nullptr;
+  std::size_t at = home_of(key);
+  while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
+  RequestEntry** link = &slots_[at];
+  while (*link != nullptr && static_cast<std::int32_t>((*link)->serial - horizon) > 0) link = &(*link)->next;
+  return link;
+}
+
 RequestEntry* RequestTable::find(std::uint64_t key, Serial horizon, LocationId location) noexcept {
   lock();
   RequestEntry* entry = nullptr;
   if (key == key_of(g_handles.request_shared)) {
     entry = find_shared(location);
-  } else if (slots_ != nullptr) {
-    std::size_t at = home_of(key);
-    while (slots_[at] != nullptr && slots_[at]->key != key) at = (at + 1) & mask_;
-    entry = slots_[at];
-    const auto is_later = [&] { return static_cast<std::int32_t>(entry->serial - horizon) > 0; };
-    while (entry != nullptr && is_later()) entry = entry->next;
+  } else if (RequestEntry** const link = slot_of(key, horizon)) {
+    entry = *link;
   }
   unlock();
   return entry;
+}
+
+RequestEntry* RequestTable::take(std::uint64_t key, Serial horizon, LocationId location) noexcept {
+  lock();
+  RequestEntry* entry = nullptr;
+  if (key == key_of(g_handles.request_shared)) {
+    entry = find_shared(location);
+    if (entry != nullptr) unlink_shared(entry);
+  } else if (RequestEntry** const link = slot_of(key, horizon)) {
+    entry = *link;
+    if (entry != nullptr && !entry->is_persistent) unlink(link);
+  }
+  unlock();
+  return entry;
+}
+
+/// link: in a slot or in the chain behind it.
+void RequestTable::unlink(RequestEntry** link) noexcept {
+  RequestEntry* next = (*link)->next;
+  *link = next;
+  const bool is_slot = link >= slots_ && link <= slots_ + mask_;
+  if (next == nullptr && is_slot) close_hole(static_cast<std::size_t>(link - slots_));
 }
 
 void RequestTable::unlink_shared(RequestEntry* entry) noexcept {
@@ -177,19 +211,14 @@ void RequestTable::erase(RequestEntry* entry) noexcept {
   lock();
   if (entry->key == key_of(g_handles.request_shared)) {
     unlink_shared(entry);
+    forget(entry);
   } else {
-    std::size_t at = home_of(entry->key);
-    while (slots_[at] != nullptr && slots_[at]->key != entry->key) at = (at + 1) & mask_;
-    RequestEntry** link = &slots_[at];
-    while (*link != nullptr && *link != entry) link = &(*link)->next;
-    if (*link == nullptr) {  // displaced by too many others, and given back then
-      unlock();
-      return;
+    RequestEntry** link = slot_of(entry->key, entry->serial);
+    if (*link == entry) {  // else displaced by too many others, and forgotten then
+      unlink(link);
+      forget(entry);
     }
-    *link = entry->next;
-    if (slots_[at] == nullptr) close_hole(at);
   }
-  give_back(entry);
   unlock();
 }
 
@@ -231,23 +260,29 @@ void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Statu
   const bool is_as_posted = done.peer == entry.start.peer && done.tag == entry.start.tag &&
                             done.bytes == entry.start.bytes && entry.location == thread.buffer->location() &&
                             !thread.buffer->is_lossy();
-  if (is_as_posted) done = {.kind = FactKind::kRecvComplete, .request = done.request};
-  stage(thread, done);
+  if (is_as_posted) {
+    stage_short(thread, FactKind::kRecvComplete, done.request);
+  } else {
+    stage(thread, done);
+  }
 }
 
 void stage_collective(MpiThread& thread, const RequestEntry& entry) noexcept {
   Fact done = entry.start;
   done.kind = FactKind::kCollectiveComplete;
   const bool is_known = entry.location == thread.buffer->location() && !thread.buffer->is_lossy();
-  if (is_known) done = {.kind = FactKind::kCollectiveComplete, .request = done.request};
-  stage(thread, done);
+  if (is_known) {
+    stage_short(thread, FactKind::kCollectiveComplete, done.request);
+  } else {
+    stage(thread, done);
+  }
 }
 
 }  // namespace
 
 void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
                       int error) noexcept {
-  RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
+  RequestEntry* entry = requests().take(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || !entry->is_active) return;
   const FactKind kind = entry->start.kind;
   const bool is_message = error == MPI_SUCCESS || (kind == FactKind::kRecvRequest && is_truncation(error));
@@ -259,7 +294,7 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
   } else if (!is_message) {
     stage(thread, {.kind = FactKind::kRequestFreed, .request = entry->start.request});
   } else if (kind == FactKind::kSendRequest) {
-    stage(thread, {.kind = FactKind::kSendComplete, .request = entry->start.request});
+    stage_short(thread, FactKind::kSendComplete, entry->start.request);
   } else if (kind == FactKind::kRecvRequest) {
     stage_receive(thread, *entry, status);
   } else if (kind == FactKind::kCollectiveRequest) {
@@ -269,7 +304,7 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
     entry->is_cancel_requested.store(false, std::memory_order_relaxed);
     entry->is_active = false;
   } else {
-    requests().erase(entry);
+    requests().give_back(entry);
   }
 }
 

@@ -42,6 +42,9 @@ class RequestTable {
   /// The operation that `key` meant when horizon() was taken; of several with the shared handle the first of the thread,
   /// else the first. nullptr: not ours. An entry stays where it is until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
+  /// The same, and the entry is no longer found, unless it is persistent. Given back when it has been looked at.
+  RequestEntry* take(std::uint64_t key, Serial horizon, LocationId location) noexcept;
+  void give_back(RequestEntry* entry) noexcept;
   void erase(RequestEntry* entry) noexcept;
   Serial horizon() const noexcept { return last_serial_.load(std::memory_order_relaxed); }
 
@@ -61,7 +64,9 @@ class RequestTable {
   RequestEntry* find_shared(LocationId location) const noexcept;
   void unlink_shared(RequestEntry* entry) noexcept;
   void close_hole(std::size_t hole) noexcept;
-  void give_back(RequestEntry* entry) noexcept;
+  RequestEntry** slot_of(std::uint64_t key, Serial horizon) noexcept;
+  void unlink(RequestEntry** link) noexcept;
+  void forget(RequestEntry* entry) noexcept;
   void lock_slowly() noexcept;
 
   /// Never 0. Call with the lock.

@@ -47,6 +47,7 @@ struct MpiThread {
 
   // Facts of the call being recorded, encoded.
   std::uint32_t staged_words;
+  std::uint32_t short_end;   ///< staged_words after the last one that is a short fact
   std::uint32_t staged_capacity;
   encoding::Word* staged;
 };
@@ -83,5 +84,15 @@ bool claim_arrays(MpiThread& thread, int count) noexcept;
 
 /// Appends a fact behind the call being recorded.
 void stage(MpiThread& thread, const Fact& fact) noexcept;
+/// The same for a fact of which only kind and request are to be told. Requests in a row take one word.
+[[gnu::always_inline]] inline void stage_short(MpiThread& thread, FactKind kind, RequestId request) noexcept {
+  const std::uint32_t end = thread.staged_words;
+  if (end != 0 && thread.short_end == end && encoding::continues(thread.staged[end - 1], kind, request)) {
+    thread.staged[end - 1] += encoding::Word{1} << 24;
+    return;
+  }
+  stage(thread, {.kind = kind, .request = request});
+  thread.short_end = thread.staged_words;
+}
 
 }  // namespace megascope::mpi

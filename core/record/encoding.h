@@ -14,7 +14,7 @@
 ///   words 2, 3 of a collective: root | sequence << 32, sent | received << 32
 ///   words 2–4 of a send and receive: destination | source << 32, send tag | receive tag << 32, sent | received << 32
 /// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no region:
-///   short   bits 0–15 kShortFact, 16–23 FactKind, 32–63 request
+///   short   bits 0–15 kShortFact, 16–23 FactKind, 24–31 how many further requests in a row, 32–63 the first request
 ///   medium  header, peer | tag << 32, bytes | communicator << 48
 ///   wide    header, communicator | sequence << 32, peer | tag << 32, bytes, bytes received
 ///   time    kTimeBase: the next word is the new time base, in ticks
@@ -70,6 +70,17 @@ inline constexpr bool is_folded_message(FactKind kind) {
 inline constexpr std::size_t call_words(FactKind folded) {
   if (folded == FactKind::kSendrecv) return kSendrecvWords;
   return is_folded_message(folded) || folded == FactKind::kCollective ? kMessageWords : kBareWords;
+}
+
+inline constexpr unsigned kMaxShortRun = 0xFF;
+inline constexpr Word short_fact(FactKind kind, RequestId request) {
+  return Word{kShortFact} | Word{static_cast<std::uint8_t>(kind)} << 16 | Word{request} << 32;
+}
+inline constexpr std::uint32_t short_run(Word word) { return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun); }
+/// Does `kind` of `request` continue what the short fact `word` says?
+inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
+  return (word & 0xFFFFFF) == (short_fact(kind, 0) & 0xFFFFFF) && high32(word) + short_run(word) + 1 == request &&
+         short_run(word) < kMaxShortRun;
 }
 
 /// Writes a fact that does not fold, in the smallest form that holds it, and returns the words used.

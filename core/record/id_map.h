@@ -49,8 +49,8 @@ class IdMap {
   static constexpr std::size_t kFirstSlots = 64;
 
   std::size_t mask() const { return slots_.size() - 1; }
-  /// Ids count up and hashes are spread already: neighbours get neighbouring places, and hardly two keys the same one.
-  std::size_t home(Key key) const { return static_cast<std::size_t>(key) & mask(); }
+  /// Spreads ids that count up, which would lie in one long run that every removal walks along.
+  std::size_t home(Key key) const { return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask(); }
   /// Where the key is, or would be: open addressing, at most half full.
   std::size_t find(Key key) const {
     std::size_t index = home(key);

@@ -54,6 +54,7 @@ bool CallDecoder::decode_fact(std::size_t available) {
                                                    : 0;
   const auto kind = static_cast<FactKind>((words[0] >> 16) & 0xFF);
   if (size == 0 || size > available || kind == FactKind::kNone || kind > kLastFactKind || !is_holding_) return false;
+  if (size == kShortWords && short_run(words[0]) != 0) return decode_run(words[0], kind);
   Fact fact{.kind = kind, .request = high32(words[0])};
   if (size == kMediumWords) {
     fact.peer = static_cast<std::int32_t>(low32(words[1]));
@@ -79,6 +80,15 @@ bool CallDecoder::decode_fact(std::size_t available) {
     }
     facts_.push_back(fact);
   }
+  return true;
+}
+
+bool CallDecoder::decode_run(Word word, FactKind kind) {
+  for (std::uint32_t i = 0; i <= short_run(word); ++i) {
+    Fact fact{.kind = kind, .request = high32(word) + i};
+    if (resolve(fact)) facts_.push_back(fact);
+  }
+  at_ += kShortWords;
   return true;
 }
 

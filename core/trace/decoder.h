@@ -42,6 +42,7 @@ class CallDecoder {
   std::size_t add_completions(std::span<const encoding::Word> words, Profile& profile);
   bool next_slowly(Call& call);
   bool decode_fact(std::size_t available);
+  bool decode_run(encoding::Word word, FactKind kind);
   bool resolve(Fact& fact);
   bool deliver(Call& call);
 

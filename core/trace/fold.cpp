@@ -83,8 +83,10 @@ std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& p
   for (const Word word : words.subspan(kBareWords, end - kBareWords)) {
     const auto kind = static_cast<FactKind>((word >> 16) & 0xFF);
     if (kind == FactKind::kSendComplete) continue;  // counted when it was started
-    Fact& fact = facts_.emplace_back(Fact{.kind = kind, .request = high32(word)});
-    if (!resolve(fact)) facts_.pop_back();
+    for (std::uint32_t i = 0; i <= short_run(word); ++i) {
+      Fact& fact = facts_.emplace_back(Fact{.kind = kind, .request = high32(word) + i});
+      if (!resolve(fact)) facts_.pop_back();
+    }
   }
   Call call;
   Fact none[2];

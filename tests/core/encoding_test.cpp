@@ -180,6 +180,26 @@ TEST(Decoder, CompletesAReceiveFromItsStart) {
   EXPECT_EQ(decoder.unknown_request_count(), 0u);
 }
 
+TEST(Decoder, SpreadsARunOfRequests) {
+  CallDecoder decoder;
+  constexpr Word kFlags = Word{encoding::kHasFacts} << 56;
+  // Sends 0x20, 0x21 and 0x22 are complete.
+  const auto calls = decoded(decoder, {{kWord0, kFlags | 9, 0x0000'0020'0205'FFE0}});
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kSendComplete, .request = 0x20},
+                                          Fact{.kind = FactKind::kSendComplete, .request = 0x21},
+                                          Fact{.kind = FactKind::kSendComplete, .request = 0x22}));
+}
+
+TEST(ShortFact, IsContinuedByTheNextRequestOfTheSameKind) {
+  const Word one = encoding::short_fact(FactKind::kSendComplete, 7);
+  EXPECT_TRUE(encoding::continues(one, FactKind::kSendComplete, 8));
+  EXPECT_FALSE(encoding::continues(one, FactKind::kSendComplete, 7));
+  EXPECT_FALSE(encoding::continues(one, FactKind::kRecvComplete, 8));
+  const Word longest = one | Word{encoding::kMaxShortRun} << 24;
+  EXPECT_FALSE(encoding::continues(longest, FactKind::kSendComplete, 7 + 256));
+}
+
 TEST(Decoder, CountsACompletionWithoutAStart) {
   CallDecoder decoder;
   const std::vector<Decoded> calls = decoded(decoder, {{kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});

@@ -62,6 +62,7 @@ class Stream {
     }
     Word to[encoding::kMaxFactWords];
     const std::size_t size = encoding::encode_fact(fact, to);
+    if (size == encoding::kShortWords && below(3) == 0) to[0] |= Word{below(9)} << 24;  // a run
     words.insert(words.end(), to, to + size);
   }
 
