@@ -41,9 +41,13 @@ const Scenario* g_current = nullptr;
 
 /// The MPI program.
 int play(int argc, char** argv, int thread_level) {
-  int provided = 0;
+  int provided = MPI_THREAD_SINGLE;
   if (thread_level == MPI_THREAD_SINGLE) MPI_Init(&argc, &argv);
   else MPI_Init_thread(&argc, &argv, thread_level, &provided);
+  if (provided != thread_level) {
+    g_has_failed = true;
+    std::cerr << "asked for thread level " << thread_level << ", got " << provided << '\n';
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &g_me.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_me.size);
   for (const Scenario* scenario : on_ranks(g_me.size)) {

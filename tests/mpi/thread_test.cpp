@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/mpi/scenario.h"
+#include "tests/mpi/threads.h"
+
+/// Several threads in MPI at the same time: each has a location of its own, and its calls are told as if it were alone.
+namespace megascope::mpitest {
+namespace {
+
+constexpr int kThreads = 3;
+constexpr int kRounds = 60;
+
+const Scenario kExchange(
+    "MpiThreads.HaveALocationEach",
+    [](const Who& me) {
+      in_threads(kThreads, [&](int t) {
+        for (int round = 0; round < kRounds; ++round) {
+          const int tag = 100 * t + round;
+          std::array<int, 8> out{};
+          std::array<int, 8> in{};
+          std::array<MPI_Request, 2> requests;
+          MPI_Irecv(in.data(), 8, MPI_INT, me.previous(), tag, MPI_COMM_WORLD, requests.data());
+          MPI_Isend(out.data(), t + 1, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[1]);
+          MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+          MPI_Sendrecv(out.data(), t, MPI_INT, me.next(), tag, in.data(), 8, MPI_INT, me.previous(), tag, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+        }
+      });
+    },
+    [](const Who&) -> Lines { return {}; }, {1, 2, 4},
+    [](const Recorded& run) {
+      for (int rank = 0; rank < run.rank_count(); ++rank) {
+        const Who me{rank, run.rank_count()};
+        EXPECT_EQ(run.process(rank).info.thread_level, 3);
+        ASSERT_EQ(run.location_count(rank), std::size_t{kThreads + 1});
+        for (int t = 0; t < kThreads; ++t) {
+          Lines lines = {kFirstOfThread};
+          for (int round = 0; round < kRounds; ++round) {
+            const int tag = 100 * t + round;
+            const int request = 2 * (kRounds * t + round) + 1;
+            lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 32", request, me.previous(), tag));
+            lines.push_back(
+                text("MPI_Isend on world | isend r%d to %d tag %d bytes %d", request + 1, me.next(), tag, 4 * (t + 1)));
+            lines.push_back(text("MPI_Waitall | received r%d in world from %d tag %d bytes %d; sent r%d", request,
+                                 me.previous(), tag, 4 * (t + 1), request + 1));
+            lines.push_back(text("MPI_Sendrecv on world | send to %d tag %d bytes %d; recv from %d tag %d bytes %d",
+                                 me.next(), tag, 4 * t, me.previous(), tag, 4 * t));
+          }
+          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+        }
+      }
+    });
+
+/// Made by the main thread and completed by others, and the other way round.
+const Scenario kOtherThread(
+    "MpiThreads.CompleteRequestsOfOtherThreads",
+    [](const Who& me) {
+      std::array<int, 8> in{};
+      std::array<int, 4> out{};
+      std::array<MPI_Request, 4> requests;
+      MPI_Request barrier;
+      for (int i = 0; i < 2; ++i) {
+        MPI_Irecv(&in[static_cast<std::size_t>(4 * i)], 4, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+      }
+      for (int i = 0; i < 2; ++i) MPI_Issend(out.data(), i + 1, MPI_INT, me.next(), i, MPI_COMM_WORLD, &requests[i + 2]);
+      MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+      in_threads(2, [&](int t) {
+        MPI_Wait(&requests[t], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[t + 2], MPI_STATUS_IGNORE);
+        if (t == 0) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+        MPI_Irecv(in.data() + t, 1, MPI_INT, me.previous(), 10 + t, MPI_COMM_WORLD, &requests[t]);
+        MPI_Issend(out.data(), 1, MPI_INT, me.next(), 10 + t, MPI_COMM_WORLD, &requests[t + 2]);
+      });
+      MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+    },
+    [](const Who& me) -> Lines {
+      const int from = me.previous();
+      const int to = me.next();
+      // Requests are numbered as they are met, the main thread's lines first: the threads' are 6 to 9.
+      return {"MPI_Irecv on world | irecv r1 from any tag 0 room 16", "MPI_Irecv on world | irecv r2 from any tag 1 room 16",
+              text("MPI_Issend on world | isend r3 to %d tag 0 bytes 4", to),
+              text("MPI_Issend on world | isend r4 to %d tag 1 bytes 8", to),
+              "MPI_Ibarrier on world | icoll r5 #0 sent 0 received 0",
+              text("MPI_Waitall | received r6 in world from %d tag 10 bytes 4; received r7 in world from %d tag 11 bytes 4; "
+                   "sent r8; sent r9", from, from)};
+    },
+    {1, 2, 4},
+    [](const Recorded& run) {
+      for (int rank = 0; rank < run.rank_count(); ++rank) {
+        const Who me{rank, run.rank_count()};
+        for (int t = 0; t < 2; ++t) {
+          Lines lines = {kFirstOfThread,
+                         text("MPI_Wait | received r%d in world from %d tag %d bytes %d", t + 1, me.previous(), t, 4 * (t + 1)),
+                         text("MPI_Wait | sent r%d", t + 3)};
+          if (t == 0) lines.emplace_back("MPI_Wait | done r5 in world #0 sent 0 received 0");
+          lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 6 + t, me.previous(), 10 + t));
+          lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 4", 8 + t, me.next(), 10 + t));
+          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+        }
+      }
+    });
+
+/// Handles of communicators come back in other threads as soon as they are freed.
+const Scenario kComms(
+    "MpiThreads.MakeAndFreeCommunicators",
+    [](const Who&) {
+      std::array<MPI_Comm, 2> bases;
+      for (int t = 0; t < 2; ++t) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &bases[t]);
+        MPI_Comm_set_name(bases[t], text("base %d", t).c_str());
+      }
+      in_threads(2, [&](int t) {
+        for (int round = 0; round < kRounds; ++round) {
+          MPI_Comm comm;
+          MPI_Comm_dup(bases[t], &comm);
+          MPI_Comm_set_name(comm, text("round %d of %d", round, t).c_str());
+          MPI_Barrier(comm);
+          MPI_Comm_free(&comm);
+        }
+      });
+      for (int t = 0; t < 2; ++t) MPI_Comm_free(&bases[t]);
+    },
+    [](const Who&) -> Lines {
+      return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created base 0", "MPI_Comm_set_name on base 0",
+              "MPI_Comm_dup on world | coll #1 sent 0 received 0; created base 1", "MPI_Comm_set_name on base 1",
+              "MPI_Comm_free on base 0 | ended base 0", "MPI_Comm_free on base 1 | ended base 1"};
+    },
+    {1, 2, 4},
+    [](const Recorded& run) {
+      for (int rank = 0; rank < run.rank_count(); ++rank) {
+        for (int t = 0; t < 2; ++t) {
+          Lines lines = {kFirstOfThread};
+          for (int round = 0; round < kRounds; ++round) {
+            const std::string name = text("round %d of %d", round, t);
+            lines.push_back(text("MPI_Comm_dup on base %d | coll #%d sent 0 received 0; created %s", t, round, name.c_str()));
+            lines.push_back("MPI_Comm_set_name on " + name);
+            lines.push_back("MPI_Barrier on " + name + " | coll #0 sent 0 received 0");
+            lines.push_back("MPI_Comm_free on " + name + " | ended " + name);
+          }
+          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+        }
+      }
+    });
+
+/// And handles of types.
+const Scenario kTypes(
+    "MpiThreads.MakeAndFreeTypes",
+    [](const Who&) {
+      in_threads(kThreads, [&](int t) {
+        std::array<int, 400> out{};
+        std::array<int, 400> in{};
+        for (int round = 0; round < kRounds; ++round) {
+          MPI_Datatype type;
+          MPI_Type_contiguous(100 * t + round + 1, MPI_INT, &type);
+          MPI_Type_commit(&type);
+          MPI_Sendrecv(out.data(), 1, type, 0, t, in.data(), 1, type, 0, t, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+          MPI_Type_free(&type);
+        }
+      });
+    },
+    [](const Who&) -> Lines { return {}; }, {1, 2},
+    [](const Recorded& run) {
+      for (int t = 0; t < kThreads; ++t) {
+        Lines lines = {kFirstOfThread};
+        for (int round = 0; round < kRounds; ++round) {
+          const int bytes = 4 * (100 * t + round + 1);
+          lines.insert(lines.end(), {"MPI_Type_contiguous", "MPI_Type_commit",
+                                     text("MPI_Sendrecv on self | send to 0 tag %d bytes %d; recv from 0 tag %d bytes %d", t,
+                                          bytes, t, bytes), "MPI_Type_free"});
+        }
+        EXPECT_EQ(run.lines(0, static_cast<std::size_t>(t + 1)), lines) << "thread " << t;
+      }
+    });
+
+}  // namespace
+}  // namespace megascope::mpitest
+
+int main(int argc, char** argv) { return megascope::mpitest::run_main(argc, argv, MPI_THREAD_MULTIPLE); }
