@@ -1,0 +1,125 @@
+"""Jobs of a program that has the wrappers linked in, under a sanitizer: nothing is reported, and what is recorded is what
+the program says it called. The command that reads the run folders is sanitized too.
+
+  sanitize_test.py PROGRAM MEGASCOPE MPIRUN... -- [Class[.name]...]
+"""
+
+import collections
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WORDS, NAMES = sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]
+PROGRAM, MEGASCOPE, *MPIRUN = WORDS
+FORMATS = {"otf2": "trace.otf2", "perfetto": "trace.perfetto-trace", "chrome": "trace.json.gz"}
+REPORTED = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="sanitize_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.scratch = os.path.join(self.folder, "scratch")
+        self.run_folder = os.path.join(self.folder, "run")
+        os.mkdir(self.scratch)
+
+    def call(self, *words, **variables):
+        environment = {**os.environ, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_OUT": self.run_folder,
+                       "MEGASCOPE_EXPORT": "none", **variables}
+        result = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=200,
+                                errors="replace")
+        if REPORTED.search(result.stderr):
+            self.fail(result.stderr)
+        return result
+
+    def play(self, ranks, level, *words, **variables):
+        """Runs the program; what it says of itself."""
+        for book in glob.glob(os.path.join(self.folder, "book.*")):
+            os.remove(book)
+        shutil.rmtree(self.run_folder, ignore_errors=True)
+        result = self.call(*MPIRUN, "-n", str(ranks), PROGRAM, level, os.path.join(self.folder, "book"), *words, **variables)
+        if "kill" not in words:
+            self.assertEqual(result.returncode, 0, result.stderr)
+        books = collections.Counter()
+        for rank in range(ranks):
+            with open(os.path.join(self.folder, f"book.{rank}"), encoding="utf-8") as file:
+                books.update({name: int(count) for name, count in map(str.split, file)})
+        return books
+
+    def stored_report(self):
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def later_report(self):
+        result = self.call(MEGASCOPE, "report", self.run_folder, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def compare(self, report, books, messages_too=True):
+        counts = {name: count for name, count in books.items() if name.startswith("MPI_")}
+        self.assertEqual({name: function["calls"] for name, function in report["functions"].items()}, counts)
+        self.assertEqual(report["mpi_calls"], sum(counts.values()))
+        if messages_too:
+            self.assertEqual((report["matrix"]["messages"], report["matrix"]["bytes"]), (books["messages"], books["bytes"]))
+
+    def expect_no_loss(self, report):
+        self.assertEqual({cause: count for cause, count in report["losses"].items() if count}, {})
+
+
+class Counts(Case):
+    def test_every_call_and_message_is_recorded(self):
+        for ranks in (1, 2):
+            for level in ("single", "multiple"):
+                with self.subTest(ranks=ranks, level=level):
+                    books = self.play(ranks, level)
+                    for report in (self.stored_report(), self.later_report()):
+                        self.compare(report, books)
+                        self.expect_no_loss(report)
+                        self.assertEqual([row["threads"] for row in report["per_rank"]],
+                                         [4 if level == "multiple" else 1] * ranks)
+
+
+class Exports(Case):
+    def test_exports_at_the_end_and_later_have_the_same_records(self):
+        self.play(2, "multiple", MEGASCOPE_EXPORT="otf2,perfetto,chrome")
+        report = self.stored_report()
+        self.assertEqual([row["format"] for row in report["exports"]], list(FORMATS))
+        for row in report["exports"]:
+            name, records = row["format"], row["records"]
+            self.assertGreater(records, 0)
+            result = self.call(MEGASCOPE, "export", self.run_folder, "--format", name, "--out", "later", "--jobs", "2")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(os.path.exists(os.path.join(self.folder, "later", FORMATS[name])))
+            told = re.match(rf"{name}: later/{FORMATS[name]} +([\d.]+) ?([kM]?) records ", result.stdout)
+            self.assertIsNotNone(told, result.stdout)
+            self.assertAlmostEqual(float(told[1]) * {"": 1, "k": 1e3, "M": 1e6}[told[2]] / records, 1, delta=0.01)
+
+
+class Buffers(Case):
+    def test_full_buffers_lose_records_but_no_counts(self):
+        for policy in ("stop", "flight"):
+            with self.subTest(policy=policy):
+                books = self.play(2, "multiple", MEGASCOPE_BUFFER_SIZE="1M", MEGASCOPE_BUFFER_POLICY=policy)
+                report = self.stored_report()
+                self.compare(report, books, messages_too=False)
+                self.assertGreater(sum(report["losses"].values()), 0)
+                self.later_report()
+
+
+class Endings(Case):
+    def test_a_killed_run_is_recovered(self):
+        for level in ("single", "multiple"):
+            with self.subTest(level=level):
+                books = self.play(1, level, "kill")
+                self.assertEqual(self.call(MEGASCOPE, "recover", self.run_folder).returncode, 0)
+                self.compare(self.later_report(), books)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *NAMES], verbosity=2)

@@ -1,0 +1,103 @@
+#include "tests/sanitize/parts.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+namespace megascope::sanitize {
+namespace {
+
+constexpr int kRounds = 400;
+constexpr int kOwnMessages = 4000;  ///< of each thread to itself: more than its first buffer holds
+
+/// From the thread that starts requests to the one that completes them. One slot a round, so that a
+/// reused slot orders nothing.
+struct Handover {
+  struct Slot {
+    std::array<MPI_Request, 2> requests;
+    int out = 0;
+    int in = 0;
+    std::atomic<bool> is_full{false};
+  };
+  std::array<Slot, kRounds> slots;
+};
+
+void talk_to_self(Book& book, MPI_Comm self) {
+  int out = 0;
+  int in = 0;
+  for (int i = 0; i < kOwnMessages; ++i) {
+    CALL(book, Sendrecv, &out, 1, MPI_INT, 0, 41, &in, 1, MPI_INT, 0, 41, self, MPI_STATUS_IGNORE);
+    book.sent(1, sizeof(int));
+  }
+}
+
+void start_requests(Book& book, Place place, MPI_Comm comm, Handover& handover) {
+  for (int i = 0; i < kRounds; ++i) {
+    Handover::Slot& slot = handover.slots[static_cast<std::size_t>(i)];
+    CALL(book, Irecv, &slot.in, 1, MPI_INT, place.left(), i, comm, &slot.requests[0]);
+    CALL(book, Isend, &slot.out, 1, MPI_INT, place.right(), i, comm, &slot.requests[1]);
+    book.sent(1, sizeof(int));
+    slot.is_full.store(true, std::memory_order_release);
+  }
+}
+
+void complete_requests(Book& book, Handover& handover) {
+  for (int i = 0; i < kRounds; ++i) {
+    Handover::Slot& slot = handover.slots[static_cast<std::size_t>(i)];
+    while (!slot.is_full.load(std::memory_order_acquire)) std::this_thread::yield();
+    int flag = 0;
+    if (i % 3 == 0)
+      CALL(book, Waitall, 2, slot.requests.data(), MPI_STATUSES_IGNORE);
+    else if (i % 3 == 1)
+      while (flag == 0) CALL(book, Testall, 2, slot.requests.data(), &flag, MPI_STATUSES_IGNORE);
+    else
+      for (MPI_Request& request : slot.requests) CALL(book, Wait, &request, MPI_STATUS_IGNORE);
+  }
+}
+
+/// Communicators of one process are made and freed while other threads use others.
+void make_own_communicators(Book& book) {
+  for (int i = 0; i < kRounds / 4; ++i) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    int value = i;
+    CALL(book, Comm_dup, MPI_COMM_SELF, &copy);
+    CALL(book, Allreduce, MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, copy);
+    CALL(book, Comm_free, &copy);
+  }
+}
+
+}  // namespace
+
+void call_in_threads(Book& book, Place place) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::array<MPI_Comm, 2> selves{};
+  CALL(book, Comm_dup, MPI_COMM_WORLD, &comm);
+  for (MPI_Comm& self : selves) CALL(book, Comm_dup, MPI_COMM_SELF, &self);
+  Handover handover;
+  Book starter_book;
+  Book completer_book;
+  {
+    std::thread starter([&] {
+      start_requests(starter_book, place, comm, handover);
+      talk_to_self(starter_book, selves[0]);
+    });
+    std::thread completer([&] {
+      complete_requests(completer_book, handover);
+      talk_to_self(completer_book, selves[1]);
+    });
+    make_own_communicators(book);
+    starter.join();
+    completer.join();
+  }
+  book.merge(starter_book);
+  book.merge(completer_book);
+  // Threads that come after others have gone.
+  Book late_book;
+  std::thread late([&] { talk_to_self(late_book, selves[0]); });
+  late.join();
+  book.merge(late_book);
+  for (MPI_Comm& self : selves) CALL(book, Comm_free, &self);
+  CALL(book, Comm_free, &comm);
+}
+
+}  // namespace megascope::sanitize
