@@ -29,10 +29,14 @@ void append(Collective::Bytes& mine, std::span<const std::byte> theirs) {
   mine.insert(mine.end(), theirs.begin(), theirs.end());
 }
 
+Collective::Bytes bytes_of(const std::string& text) {
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
 /// The first error of all members, on all of them.
 Status agree(Collective& collective, const Status& mine) {
-  Collective::Bytes bytes(mine.message().size());
-  std::memcpy(bytes.data(), mine.message().data(), bytes.size());
+  Collective::Bytes bytes = bytes_of(mine.message());
   const Status status = collective.merge_all(bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
     if (first.empty()) append(first, other);
   });
@@ -42,8 +46,7 @@ Status agree(Collective& collective, const Status& mine) {
 }
 
 Status bcast_text(Collective& collective, std::string& text) {
-  Collective::Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
+  Collective::Bytes bytes = bytes_of(text);
   const Status status = collective.bcast_resized(bytes, 0);
   text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return status;
