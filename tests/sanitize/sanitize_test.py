@@ -96,7 +96,7 @@ class Exports(Case):
             result = self.call(MEGASCOPE, "export", self.run_folder, "--format", name, "--out", "later", "--jobs", "2")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertTrue(os.path.exists(os.path.join(self.folder, "later", FORMATS[name])))
-            told = re.match(rf"{name}: later/{FORMATS[name]} +([\d.]+) ?([kM]?) records ", result.stdout)
+            told = re.match(rf"{name}: later/{FORMATS[name]}, ([\d.]+) ?([kM]?) records,", result.stdout)
             self.assertIsNotNone(told, result.stdout)
             self.assertAlmostEqual(float(told[1]) * {"": 1, "k": 1e3, "M": 1e6}[told[2]] / records, 1, delta=0.01)
 
