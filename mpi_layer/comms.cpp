@@ -202,9 +202,10 @@ void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, Com
   adopt_comm(thread, comm, origin);
 }
 
-void forget_comm(std::uint64_t key) noexcept {
+void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
   const std::lock_guard lock(g_mutex);
-  states().erase(key);
+  const auto found = states().find(key);
+  if (found != states().end() && found->second == &freed) states().erase(found);
   g_comm_generation.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -85,8 +85,8 @@ void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noex
 void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
 /// MPI_Intercomm_create: the new handle's two sides tell who is in it, on both sides alike.
 void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept;
-/// The handle is free again.
-void forget_comm(std::uint64_t key) noexcept;
+/// The handle of `freed` is free again; another thread may have got it for a new communicator already.
+void forget_comm(std::uint64_t key, const CommState& freed) noexcept;
 void rename_comm(CommState& state, const char* name) noexcept;
 
 std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept;

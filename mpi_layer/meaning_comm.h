@@ -107,7 +107,7 @@ struct End {
     const std::uint64_t key = call.second.bytes;
     call.second = {};
     if (rc != MPI_SUCCESS || call.state == nullptr) return;
-    forget_comm(key);
+    forget_comm(key, *call.state);
     if (call.comm != kNoComm) stage(thread, {.kind = FactKind::kCommFreed, .comm = call.comm});
   }
 };
@@ -123,8 +123,12 @@ template <> struct Meaning<Fn::Comm_set_name> : comm::About {
   }
 };
 
-/// A freed datatype's handle may come back as another type.
-template <> struct Meaning<Fn::Type_free> : NoMeaning {
+/// A freed datatype's handle may come back as another type: in another thread before MPI_Type_free has returned, here after
+/// an attribute function has used the type for the last time.
+template <> struct Meaning<Fn::Type_free> {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Datatype*) noexcept {
+    g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  }
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
     if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
   }

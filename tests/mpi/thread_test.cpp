@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <vector>
 
 #include "tests/mpi/scenario.h"
 #include "tests/mpi/threads.h"
@@ -142,6 +144,44 @@ const Scenario kComms(
           EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
+    });
+
+/// One thread makes, the other frees: a handle may be another communicator's before the call that freed it has returned.
+constexpr int kHandedOver = 1500;
+const Scenario kFreedByAnother(
+    "MpiThreads.FreeCommunicatorsThatOthersMade",
+    [](const Who&) {
+      std::vector<std::atomic<MPI_Comm>> made(kHandedOver);
+      for (auto& comm : made) comm = MPI_COMM_NULL;
+      in_threads(2, [&](int t) {
+        for (int i = 0; i < kHandedOver; ++i) {
+          MPI_Comm comm = MPI_COMM_NULL;
+          if (t == 0) {
+            MPI_Comm_dup(MPI_COMM_SELF, &comm);
+            MPI_Comm_set_name(comm, text("handed over %d", i).c_str());
+            MPI_Barrier(comm);
+            made[i] = comm;
+          } else {
+            while ((comm = made[i]) == MPI_COMM_NULL) std::this_thread::yield();
+            MPI_Comm_free(&comm);
+          }
+        }
+      });
+    },
+    [](const Who&) -> Lines { return {}; }, {1},
+    [](const Recorded& run) {
+      Lines maker = {kFirstOfThread};
+      Lines freer = {kFirstOfThread};
+      for (int i = 0; i < kHandedOver; ++i) {
+        const std::string name = text("handed over %d", i);
+        maker.push_back(text("MPI_Comm_dup on self | coll #%d sent 0 received 0; created %s", i, name.c_str()));
+        maker.push_back("MPI_Comm_set_name on " + name);
+        maker.push_back("MPI_Barrier on " + name + " | coll #0 sent 0 received 0");
+        freer.push_back("MPI_Comm_free on " + name + " | ended " + name);
+      }
+      EXPECT_TRUE(run.lines(0, 1) == maker);
+      EXPECT_TRUE(run.lines(0, 2) == freer);
+      EXPECT_EQ(run.process(0).comms.size(), std::size_t{2 + 2 * (kRounds + 1) + kHandedOver});
     });
 
 /// And handles of types.
