@@ -31,11 +31,16 @@ struct CollGroup {
 
 [[gnu::always_inline]] inline bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
+/// counts: nullptr is an error that MPI will report: 0.
 template <class Count>
 [[gnu::always_inline]] inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
   std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < count; ++i) sum += counts[i] > 0 ? static_cast<std::uint64_t>(counts[i]) : 0;
+  for (std::uint64_t i = 0; counts != nullptr && i < count; ++i) sum += counts[i] > 0 ? static_cast<std::uint64_t>(counts[i]) : 0;
   return sum;
+}
+
+[[gnu::always_inline]] inline int count_at(const int* counts, std::int32_t index) {
+  return counts != nullptr ? counts[index] : 0;
 }
 
 /// Gather, Reduce: a block from each to the root. MPI-4.1 §6.5, §6.9.1.
@@ -56,7 +61,7 @@ template <class Count>
   const std::uint64_t size_bytes = type_size(thread, recvtype);
   const std::uint64_t all = sum_counts(recvcounts, group.partners()) * size_bytes;
   if (group.comm.is_inter) return {.sent = 0, .received = all};
-  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  const std::uint64_t own = payload_bytes(thread, count_at(recvcounts, group.comm.rank), recvtype);
   return in_place ? CollBytes{.sent = 0, .received = all - own} : CollBytes{.sent = own, .received = all};
 }
 
@@ -76,7 +81,7 @@ template <class Count>
                                   MPI_Datatype sendtype, const int* recvcounts, MPI_Datatype recvtype) {
   const std::uint64_t all = sum_counts(recvcounts, group.partners()) * type_size(thread, recvtype);
   if (!in_place) return {.sent = group.partners() * payload_bytes(thread, sendcount, sendtype), .received = all};
-  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  const std::uint64_t own = payload_bytes(thread, count_at(recvcounts, group.comm.rank), recvtype);
   return {.sent = (group.size() - 1) * own, .received = all - own};
 }
 
@@ -86,13 +91,14 @@ template <class Count>
   if (!in_place) {
     return {.sent = sum_counts(sendcounts, group.partners()) * type_size(thread, sendtype), .received = received};
   }
-  const std::uint64_t others = received - payload_bytes(thread, recvcounts[group.comm.rank], recvtype);
+  const std::uint64_t others = received - payload_bytes(thread, count_at(recvcounts, group.comm.rank), recvtype);
   return {.sent = others, .received = others};
 }
 
 [[gnu::always_inline]] inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const MPI_Datatype* types, std::uint64_t count) {
   std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < count; ++i) sum += payload_bytes(thread, counts[i], types[i]);
+  const bool is_given = counts != nullptr && types != nullptr;
+  for (std::uint64_t i = 0; is_given && i < count; ++i) sum += payload_bytes(thread, counts[i], types[i]);
   return sum;
 }
 
@@ -100,6 +106,7 @@ template <class Count>
                                  const MPI_Datatype* sendtypes, const int* recvcounts, const MPI_Datatype* recvtypes) {
   const std::uint64_t received = sum_typed(thread, recvcounts, recvtypes, group.partners());
   if (!in_place) return {.sent = sum_typed(thread, sendcounts, sendtypes, group.partners()), .received = received};
+  if (received == 0) return {};
   const std::uint64_t others =
       received - payload_bytes(thread, recvcounts[group.comm.rank], recvtypes[group.comm.rank]);
   return {.sent = others, .received = others};
@@ -110,7 +117,7 @@ template <class Count>
                                       MPI_Datatype type) {
   const std::uint64_t size_bytes = type_size(thread, type);
   const std::uint64_t all = sum_counts(recvcounts, group.size()) * size_bytes;
-  const std::uint64_t own = payload_bytes(thread, recvcounts[group.comm.rank], type);
+  const std::uint64_t own = payload_bytes(thread, count_at(recvcounts, group.comm.rank), type);
   if (in_place) return {.sent = all - own, .received = (group.size() - 1) * own};
   return {.sent = all, .received = group.partners() * own};
 }

@@ -189,7 +189,7 @@ struct Scan {
 }
 [[gnu::always_inline]] inline std::uint64_t sum_existing(const std::vector<std::int32_t>& ranks, const int* counts) {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
+  for (std::size_t i = 0; counts != nullptr && i < ranks.size(); ++i) {
     if (ranks[i] != MPI_PROC_NULL && counts[i] > 0) sum += static_cast<std::uint64_t>(counts[i]);
   }
   return sum;
@@ -239,7 +239,7 @@ struct NeighborAlltoallw {
   [[gnu::always_inline]] static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
                            const Type* types) noexcept {
     std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t i = 0; counts != nullptr && types != nullptr && i < ranks.size(); ++i) {
       if (ranks[i] != MPI_PROC_NULL) bytes += payload_bytes(thread, counts[i], types[i]);
     }
     return bytes;

@@ -88,6 +88,34 @@ const Scenario kRoot(
       return with_errors(lines);
     });
 
+/// Where a program passes no counts at all, MPI says so (Open MPI not in all functions).
+const Scenario kNoCounts(
+    "MpiAlltoallv.WithoutCountsIsAnError",
+    [](const Who&) {
+      const ErrorsReturn returning;
+      std::array<int, 4> out{};
+      std::array<int, 4> in{};
+      const std::array<int, 4> starts{};
+      int rc = MPI_Alltoallv(out.data(), nullptr, nullptr, MPI_INT, in.data(), nullptr, nullptr, MPI_INT, MPI_COMM_WORLD);
+      expect(rc == MPI_ERR_ARG, "no counts");
+      MPI_Alltoallw(out.data(), nullptr, nullptr, nullptr, in.data(), nullptr, nullptr, nullptr, MPI_COMM_WORLD);
+      MPI_Alltoallv(MPI_IN_PLACE, nullptr, nullptr, MPI_INT, in.data(), nullptr, nullptr, MPI_INT, MPI_COMM_WORLD);
+      MPI_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, in.data(), nullptr, nullptr, nullptr, MPI_COMM_WORLD);
+      MPI_Reduce_scatter(out.data(), in.data(), nullptr, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      // On one process alone, so that each is the root.
+      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+      MPI_Gatherv(out.data(), 1, MPI_INT, in.data(), nullptr, starts.data(), MPI_INT, 0, MPI_COMM_SELF);
+      MPI_Scatterv(out.data(), nullptr, starts.data(), MPI_INT, in.data(), 1, MPI_INT, 0, MPI_COMM_SELF);
+      MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    },
+    [](const Who&) {
+      return with_errors({failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
+                          failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
+                          failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler",
+                          failed("MPI_Gatherv on self", MPI_ERR_COUNT), failed("MPI_Scatterv on self", MPI_ERR_COUNT),
+                          "MPI_Comm_set_errhandler"});
+    });
+
 /// Again of the first rank alone; what the others make with it afterwards has one name for all (as of every run is checked).
 const Scenario kCreation(
     "MpiCommSplit.ThatFailsMakesNothing",
