@@ -43,7 +43,7 @@ def hpcc_input():
 
 def programs(build):
     """name -> (command, ranks, files beside it)."""
-    found = {"heat2d, chatty": ([str(build.folder / "examples" / "heat2d"), "--cells", "768", "--steps", "25000"], 2, {})}
+    found = {"heat2d, chatty": ([str(build.folder / "examples" / "heat2d"), "--cells", "768", "--steps", "60000"], 2, {})}
     if shutil.which("lmp"):
         found["LAMMPS"] = (["lmp", "-in", "in.lj", "-log", "none"], 2, {"in.lj": LJ})
     if shutil.which("hpcc") and HPCC_TEMPLATE.exists():
