@@ -87,12 +87,12 @@ const Scenario kGather(
       if (is_in_a(me)) {
         MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root,
                        bridge.inter);
-        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), counts[static_cast<std::size_t>(me.rank / 2)], MPI_INT,
+        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), counts[at(me.rank / 2)], MPI_INT,
                        kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL, root, bridge.inter);
       } else if (is_root(me)) {
         MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), 2, MPI_INT, root,
                        bridge.inter);
-        expect(in[static_cast<std::size_t>(2 * group_size(me) - 1)] == me.size - 2, "the last of A");
+        expect(in[at(2 * group_size(me) - 1)] == me.size - 2, "the last of A");
         MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), counts.data(),
                        starts.data(), MPI_INT, root, bridge.inter);
       } else {
@@ -126,7 +126,7 @@ const Scenario kScatter(
                        bridge.inter);
         expect(in[1] == 5 + me.rank, "one's own block");
         MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL, in.data(),
-                       counts[static_cast<std::size_t>(me.rank / 2)], MPI_INT, root, bridge.inter);
+                       counts[at(me.rank / 2)], MPI_INT, root, bridge.inter);
       } else if (is_root(me)) {
         MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root,
                        bridge.inter);

@@ -39,7 +39,7 @@ const Scenario kGather(
       const int recvcount = is_root ? 6 : kBogusCount;
       MPI_Datatype recvtype = is_root ? MPI_SHORT : MPI_DATATYPE_NULL;
       MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 3, MPI_INT, recvbuf, recvcount, recvtype, root, MPI_COMM_WORLD);
-      expect(!is_root || in[static_cast<std::size_t>(6 * root)] == root, "the last block is the root's own");
+      expect(!is_root || in[at(6 * root)] == root, "the last block is the root's own");
       if (is_root) {
         MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(), 6, MPI_SHORT, root,
                        MPI_COMM_WORLD);
@@ -105,9 +105,9 @@ const Scenario kAlltoall(
     [](const Who& me) {
       std::array<long, 12> out{};
       std::array<long, 12> in{};
-      out[static_cast<std::size_t>(3 * me.next())] = 7;
+      out[at(3 * me.next())] = 7;
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, out.data(), 3, MPI_LONG, in.data(), 3, MPI_LONG, MPI_COMM_WORLD);
-      expect(in[static_cast<std::size_t>(3 * me.previous())] == 7, "blocks arrive");
+      expect(in[at(3 * me.previous())] == 7, "blocks arrive");
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(), 3, MPI_LONG,
                      MPI_COMM_WORLD);
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, nullptr, 0, MPI_LONG, nullptr, 0, MPI_LONG, MPI_COMM_WORLD);

@@ -32,7 +32,7 @@ const Scenario kGatherv(
       if (me.rank == 0) {
         MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), 1, MPI_INT, in.data(), blocks.counts.data(),
                        blocks.starts.data(), MPI_INT, 0, MPI_COMM_WORLD);
-        expect(in[static_cast<std::size_t>(blocks.total - 1)] == me.size - 1, "the last block arrives");
+        expect(in[at(blocks.total - 1)] == me.size - 1, "the last block arrives");
         MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(),
                        blocks.counts.data(), blocks.starts.data(), MPI_INT, 0, MPI_COMM_WORLD);
       } else {
@@ -66,7 +66,7 @@ const Scenario kScatterv(
                          in.data(), me.rank + 1, MPI_INT, 0, MPI_COMM_WORLD);
         }
       }
-      expect(in[static_cast<std::size_t>(me.rank)] == 6, "one's own block arrives");
+      expect(in[at(me.rank)] == 6, "one's own block arrives");
     },
     [](const Who& me) -> Lines {
       const bool is_root = me.rank == 0;
@@ -83,7 +83,7 @@ const Scenario kAllgatherv(
       std::vector<int> in(16, -1);
       MEGASCOPE_BOTH(MPI_Allgatherv, MPI_Iallgatherv, out.data(), me.rank + 1, MPI_INT, in.data(), blocks.counts.data(),
                      blocks.starts.data(), MPI_INT, MPI_COMM_WORLD);
-      expect(in[static_cast<std::size_t>(blocks.total - 1)] == me.size - 1, "the last block arrives");
+      expect(in[at(blocks.total - 1)] == me.size - 1, "the last block arrives");
       MEGASCOPE_BOTH(MPI_Allgatherv, MPI_Iallgatherv, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(),
                      blocks.counts.data(), blocks.starts.data(), MPI_INT, MPI_COMM_WORLD);
     },
@@ -105,11 +105,11 @@ const Scenario kAlltoallv(
       std::vector<char> in(16, 'b');
       MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, out.data(), counts.data(), starts.data(), MPI_CHAR, in.data(),
                      from.counts.data(), from.starts.data(), MPI_CHAR, MPI_COMM_WORLD);
-      expect(in[static_cast<std::size_t>(from.total - 1)] == 'a', "the last block arrives");
+      expect(in[at(from.total - 1)] == 'a', "the last block arrives");
       // In place the counts of both directions are the same: rank i and j exchange i + j + 1.
       for (int i = 0; i < me.size; ++i) {
-        counts[static_cast<std::size_t>(i)] = me.rank + i + 1;
-        starts[static_cast<std::size_t>(i)] = 8 * i;
+        counts[at(i)] = me.rank + i + 1;
+        starts[at(i)] = 8 * i;
       }
       std::vector<char> both(64, 'c');
       MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, MPI_IN_PLACE, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL,
@@ -154,7 +154,7 @@ const Scenario kReduceScatter(
       std::vector<int> in(16, 0);
       MEGASCOPE_BOTH(MPI_Reduce_scatter, MPI_Ireduce_scatter, out.data(), in.data(), blocks.counts.data(), MPI_INT, MPI_SUM,
                      MPI_COMM_WORLD);
-      expect(in[static_cast<std::size_t>(me.rank)] == me.size, "the sum");
+      expect(in[at(me.rank)] == me.size, "the sum");
       MEGASCOPE_BOTH(MPI_Reduce_scatter, MPI_Ireduce_scatter, MPI_IN_PLACE, out.data(), blocks.counts.data(), MPI_INT,
                      MPI_SUM, MPI_COMM_WORLD);
     },

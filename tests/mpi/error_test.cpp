@@ -217,7 +217,7 @@ const Scenario kTruncated(
 struct OneIsTruncated {
   explicit OneIsTruncated(const Who& me) {
     for (int i = 0; i < 3; ++i) {
-      MPI_Irecv(in.data() + 10 * i, i == 1 ? 4 : 10, MPI_INT, me.previous(), i + 1, MPI_COMM_WORLD, &requests[i]);
+      MPI_Irecv(in.data() + 10 * i, i == 1 ? 4 : 10, MPI_INT, me.previous(), i + 1, MPI_COMM_WORLD, &requests[at(i)]);
     }
     send_long(me, 1, 3);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kMany = 5000;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// A one-to-one mixture of 0 … count - 1: 3001 is a prime that divides neither count used here.
 int mixed(int i, int count) { return static_cast<int>(std::int64_t{i} * 3001 % count); }
 

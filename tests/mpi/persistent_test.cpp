@@ -145,7 +145,7 @@ const Scenario kMprobe(
       expect(flag == 0, "nothing was sent yet");
       MPI_Barrier(MPI_COMM_WORLD);
       for (const int tag : {6, 7}) {
-        MPI_Isend(out.data(), tag - 4, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[tag - 6]);
+        MPI_Isend(out.data(), tag - 4, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[at(tag - 6)]);
       }
       MPI_Mprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &message, &status);
       expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 7, "the second one");

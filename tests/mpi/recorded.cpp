@@ -48,7 +48,7 @@ class Words {
 
  private:
   std::string request(const Fact& fact) {
-    return " r" + number(requests_.emplace(fact.request, requests_.size() + 1).first->second);
+    return " r" + std::to_string(requests_.emplace(fact.request, requests_.size() + 1).first->second);
   }
   std::string place(const Fact& fact, CommId call_comm) {
     return fact.comm == call_comm ? "" : fact.comm == kNoComm ? " in no comm" : " in " + name_of(process_, fact.comm);

@@ -11,10 +11,10 @@ namespace {
 struct Exchange {
   explicit Exchange(const Who& me) {
     for (const int tag : {1, 2}) {
-      MPI_Irecv(in.data() + tag * 10, 10, MPI_INT, me.previous(), tag, MPI_COMM_WORLD, &requests[tag - 1]);
+      MPI_Irecv(in.data() + tag * 10, 10, MPI_INT, me.previous(), tag, MPI_COMM_WORLD, &requests[at(tag - 1)]);
     }
     for (const int tag : {1, 2}) {
-      MPI_Isend(out.data(), tag, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[tag + 1]);
+      MPI_Isend(out.data(), tag, MPI_INT, me.next(), tag, MPI_COMM_WORLD, &requests[at(tag + 1)]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     // Behind the others on the same way: what it has seen arrive, is there.
@@ -47,7 +47,7 @@ const Scenario kWait(
     [](const Who& me) {
       Exchange exchange(me);
       MPI_Status status;
-      for (const int i : {2, 0, 3, 1}) MPI_Wait(&exchange.requests[i], i == 0 ? &status : MPI_STATUS_IGNORE);
+      for (const int i : {2, 0, 3, 1}) MPI_Wait(&exchange.requests[at(i)], i == 0 ? &status : MPI_STATUS_IGNORE);
       expect(status.MPI_SOURCE == me.previous() && status.MPI_TAG == 1, "the status of the first receive");
       MPI_Request null = MPI_REQUEST_NULL;
       MPI_Wait(&null, &status);
@@ -247,9 +247,9 @@ const Scenario kThousands(
     [](const Who& me) {
       std::vector<int> in(kMany);
       std::vector<MPI_Request> requests(2 * kMany);
-      const auto at = [&](int i) { return requests.data() + i; };
-      for (int i = 0; i < kMany; ++i) MPI_Irecv(&in[i], 1, MPI_INT, me.previous(), i, MPI_COMM_WORLD, at(i));
-      for (int i = 0; i < kMany; ++i) MPI_Isend(&i, 0, MPI_INT, me.next(), i, MPI_COMM_WORLD, at(kMany + i));
+      const auto request = [&](int i) { return requests.data() + i; };
+      for (int i = 0; i < kMany; ++i) MPI_Irecv(&in[at(i)], 1, MPI_INT, me.previous(), i, MPI_COMM_WORLD, request(i));
+      for (int i = 0; i < kMany; ++i) MPI_Isend(&i, 0, MPI_INT, me.next(), i, MPI_COMM_WORLD, request(kMany + i));
       MPI_Waitall(2 * kMany, requests.data(), MPI_STATUSES_IGNORE);
     },
     [](const Who& me) {

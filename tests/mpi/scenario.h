@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Who {
   int next() const { return (rank + 1) % size; }
   int previous() const { return (rank + size - 1) % size; }
 };
+
+/// A count or rank as an index.
+constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...);

@@ -50,7 +50,7 @@ const Scenario kExchange(
             lines.push_back(text("MPI_Sendrecv on world | send to %d tag %d bytes %d; recv from %d tag %d bytes %d",
                                  me.next(), tag, 4 * t, me.previous(), tag, 4 * t));
           }
-          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+          EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
     });
@@ -64,16 +64,16 @@ const Scenario kOtherThread(
       std::array<MPI_Request, 4> requests;
       MPI_Request barrier;
       for (int i = 0; i < 2; ++i) {
-        MPI_Irecv(&in[static_cast<std::size_t>(4 * i)], 4, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Irecv(&in[at(4 * i)], 4, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[at(i)]);
       }
-      for (int i = 0; i < 2; ++i) MPI_Issend(out.data(), i + 1, MPI_INT, me.next(), i, MPI_COMM_WORLD, &requests[i + 2]);
+      for (int i = 0; i < 2; ++i) MPI_Issend(out.data(), i + 1, MPI_INT, me.next(), i, MPI_COMM_WORLD, &requests[at(i + 2)]);
       MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
       in_threads(2, [&](int t) {
-        MPI_Wait(&requests[t], MPI_STATUS_IGNORE);
-        MPI_Wait(&requests[t + 2], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[at(t)], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[at(t + 2)], MPI_STATUS_IGNORE);
         if (t == 0) MPI_Wait(&barrier, MPI_STATUS_IGNORE);
-        MPI_Irecv(in.data() + t, 1, MPI_INT, me.previous(), 10 + t, MPI_COMM_WORLD, &requests[t]);
-        MPI_Issend(out.data(), 1, MPI_INT, me.next(), 10 + t, MPI_COMM_WORLD, &requests[t + 2]);
+        MPI_Irecv(in.data() + t, 1, MPI_INT, me.previous(), 10 + t, MPI_COMM_WORLD, &requests[at(t)]);
+        MPI_Issend(out.data(), 1, MPI_INT, me.next(), 10 + t, MPI_COMM_WORLD, &requests[at(t + 2)]);
       });
       MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
     },
@@ -99,7 +99,7 @@ const Scenario kOtherThread(
           if (t == 0) lines.emplace_back("MPI_Wait | done r5 in world #0 sent 0 received 0");
           lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 6 + t, me.previous(), 10 + t));
           lines.push_back(text("MPI_Issend on world | isend r%d to %d tag %d bytes 4", 8 + t, me.next(), 10 + t));
-          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+          EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
     });
@@ -110,19 +110,19 @@ const Scenario kComms(
     [](const Who&) {
       std::array<MPI_Comm, 2> bases;
       for (int t = 0; t < 2; ++t) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &bases[t]);
-        MPI_Comm_set_name(bases[t], text("base %d", t).c_str());
+        MPI_Comm_dup(MPI_COMM_WORLD, &bases[at(t)]);
+        MPI_Comm_set_name(bases[at(t)], text("base %d", t).c_str());
       }
       in_threads(2, [&](int t) {
         for (int round = 0; round < kRounds; ++round) {
           MPI_Comm comm;
-          MPI_Comm_dup(bases[t], &comm);
+          MPI_Comm_dup(bases[at(t)], &comm);
           MPI_Comm_set_name(comm, text("round %d of %d", round, t).c_str());
           MPI_Barrier(comm);
           MPI_Comm_free(&comm);
         }
       });
-      for (int t = 0; t < 2; ++t) MPI_Comm_free(&bases[t]);
+      for (int t = 0; t < 2; ++t) MPI_Comm_free(&bases[at(t)]);
     },
     [](const Who&) -> Lines {
       return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created base 0", "MPI_Comm_set_name on base 0",
@@ -141,7 +141,7 @@ const Scenario kComms(
             lines.push_back("MPI_Barrier on " + name + " | coll #0 sent 0 received 0");
             lines.push_back("MPI_Comm_free on " + name + " | ended " + name);
           }
-          EXPECT_EQ(run.lines(rank, static_cast<std::size_t>(t + 1)), lines) << "thread " << t << " of rank " << rank;
+          EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
     });
@@ -160,9 +160,9 @@ const Scenario kFreedByAnother(
             MPI_Comm_dup(MPI_COMM_SELF, &comm);
             MPI_Comm_set_name(comm, text("handed over %d", i).c_str());
             MPI_Barrier(comm);
-            made[i] = comm;
+            made[at(i)] = comm;
           } else {
-            while ((comm = made[i]) == MPI_COMM_NULL) std::this_thread::yield();
+            while ((comm = made[at(i)]) == MPI_COMM_NULL) std::this_thread::yield();
             MPI_Comm_free(&comm);
           }
         }
@@ -210,7 +210,7 @@ const Scenario kTypes(
                                      text("MPI_Sendrecv on self | send to 0 tag %d bytes %d; recv from 0 tag %d bytes %d", t,
                                           bytes, t, bytes), "MPI_Type_free"});
         }
-        EXPECT_EQ(run.lines(0, static_cast<std::size_t>(t + 1)), lines) << "thread " << t;
+        EXPECT_EQ(run.lines(0, at(t + 1)), lines) << "thread " << t;
       }
     });
 
