@@ -13,10 +13,14 @@ namespace megascope::mpi {
 void announce_presence(const std::string& run_id);
 /// After PMPI_Init: rank 0's run id, or empty when it is not known to have the library. One local question.
 std::string ask_run_id_of_rank_0();
-/// On rank 0, once, before the others ask: finds out about everybody and tells them. O(world_size) local questions.
+/// After PMPI_Init, where rank 0 is not known to have the library: is it known of no other rank below this one? At most
+/// world_rank local questions.
+bool is_lowest_here(std::int32_t world_rank);
+/// On rank 0, once, before anything that takes long: finds out about everybody and tells them. O(world_size) local questions.
 void judge_company(std::int32_t world_size);
-/// Before our first own message. Waits for rank 0's verdict for a bounded time at most; progress: called while waiting.
-Company ask_company(std::int32_t world_rank, void (*progress)());
+/// Before our first own message. Waits for rank 0's verdict, which it gives in its MPI_Init, as long as it would take rank 0
+/// to come to MPI_Finalize: a rank that decides by itself would leave rank 0 waiting for ever. progress: called while waiting.
+Company ask_company(std::int32_t world_size, void (*progress)());
 /// Before PMPI_Finalize: ends what announce_presence began.
 void leave_company();
 

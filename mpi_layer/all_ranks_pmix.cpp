@@ -2,6 +2,7 @@
 #include <pmix.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -14,7 +15,9 @@ namespace {
 constexpr char kHereKey[] = "megascope.here";        // of every rank: "<library version> <run id>"
 constexpr char kCompanyKey[] = "megascope.company";  // of rank 0: "all", or the ranks that are missing
 constexpr char kAll[] = "all";
-constexpr int kWaitMs = 5000;
+constexpr std::int64_t kFirstPauseNs = 1'000'000;
+constexpr std::int64_t kLongestPauseNs = 20'000'000;
+constexpr int kMostErrors = 100;  // of a server that is gone
 
 /// The PMIx library of the MPI library, by symbol: we do not link it.
 struct Pmix {
@@ -27,6 +30,7 @@ struct Pmix {
   bool is_ready = false;
 };
 Pmix g_pmix;
+std::string g_verdict;  // on rank 0
 
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
@@ -52,8 +56,8 @@ bool put(const char* key, const std::string& text) {
   return g_pmix.put(PMIX_GLOBAL, key, &value) == PMIX_SUCCESS && g_pmix.commit() == PMIX_SUCCESS;
 }
 
-/// What `rank` has put under `key`, without waiting for it; false: nothing there.
-bool get(std::uint32_t rank, const char* key, std::string& text) {
+/// What `rank` has put under `key`, without waiting for it. An error: of PMIx; PMIX_ERR_NOT_FOUND when nothing is there (yet).
+pmix_status_t get(std::uint32_t rank, const char* key, std::string& text) {
   pmix_proc_t proc{};
   std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
   proc.rank = rank;
@@ -63,12 +67,32 @@ bool get(std::uint32_t rank, const char* key, std::string& text) {
   info.value.type = PMIX_BOOL;
   info.value.data.flag = is_immediate;
   pmix_value_t* value = nullptr;
-  if (g_pmix.get(&proc, key, &info, 1, &value) != PMIX_SUCCESS || value == nullptr) return false;
+  const pmix_status_t status = g_pmix.get(&proc, key, &info, 1, &value);
+  if (status != PMIX_SUCCESS) return status;
+  if (value == nullptr) return PMIX_ERR_NOT_FOUND;
   const bool is_text = value->type == PMIX_STRING && value->data.string != nullptr;
   if (is_text) text = value->data.string;
   if (is_text) free(value->data.string);
   free(value);
-  return is_text;
+  return is_text ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+}
+
+/// Is this version of the library in `rank`, as far as PMIx knows?
+bool has_library(std::int32_t rank) {
+  std::string here;
+  return get(static_cast<std::uint32_t>(rank), kHereKey, here) == PMIX_SUCCESS &&
+         here.starts_with(std::string(MEGASCOPE_VERSION) + " ");
+}
+
+/// "all", or the ranks without it.
+std::string verdict_on(std::int32_t world_size) {
+  constexpr std::size_t kMaxListed = 64;
+  std::string missing;
+  std::size_t count = 0;
+  for (std::int32_t rank = 0; rank < world_size; ++rank) {
+    if (!has_library(rank) && count++ < kMaxListed) missing += (missing.empty() ? "" : " ") + std::to_string(rank);
+  }
+  return missing.empty() ? kAll : missing;
 }
 
 Company company_of(const std::string& verdict) {
@@ -93,39 +117,42 @@ void announce_presence(const std::string& run_id) {
 
 std::string ask_run_id_of_rank_0() {
   std::string here;
-  if (!g_pmix.is_ready || !get(0, kHereKey, here)) return {};
+  if (!g_pmix.is_ready || !has_library(0) || get(0, kHereKey, here) != PMIX_SUCCESS) return {};
   const std::size_t blank = here.find(' ');
   return blank == std::string::npos ? std::string() : here.substr(blank + 1);
 }
 
-void judge_company(std::int32_t world_size) {
-  if (!g_pmix.is_ready) return;
-  constexpr std::size_t kMaxListed = 64;
-  std::string missing;
-  std::size_t count = 0;
-  for (std::int32_t rank = 0; rank < world_size; ++rank) {
-    std::string here;
-    const bool is_here = get(static_cast<std::uint32_t>(rank), kHereKey, here) &&
-                         here.starts_with(std::string(MEGASCOPE_VERSION) + " ");
-    if (!is_here && count++ < kMaxListed) missing += (missing.empty() ? "" : " ") + std::to_string(rank);
+bool is_lowest_here(std::int32_t world_rank) {
+  for (std::int32_t rank = 0; g_pmix.is_ready && rank < world_rank; ++rank) {
+    if (has_library(rank)) return false;
   }
-  (void)put(kCompanyKey, missing.empty() ? kAll : missing);
+  return g_pmix.is_ready || world_rank == 0;
 }
 
-Company ask_company(std::int32_t, void (*progress)()) {
+void judge_company(std::int32_t world_size) {
+  if (!g_pmix.is_ready) return;
+  g_verdict = verdict_on(world_size);
+  if (!put(kCompanyKey, g_verdict)) g_verdict.clear();  // nobody will see it: nobody talks
+}
+
+Company ask_company(std::int32_t world_size, void (*progress)()) {
   if (!g_pmix.is_ready) {
     return {.is_complete = false, .missing = {},
             .reason = "the launcher has no PMIx that could be asked whether all ranks have the library"};
   }
-  std::string verdict;
-  if (ask_run_id_of_rank_0().empty()) return {.is_complete = false, .missing = {0}, .reason = "rank 0 does not have the library"};
-  for (int waited_ms = 0; waited_ms < kWaitMs; ++waited_ms) {
-    if (get(0, kCompanyKey, verdict)) return company_of(verdict);
+  if (!g_verdict.empty()) return company_of(g_verdict);
+  if (!has_library(0)) return company_of(verdict_on(world_size));
+  timespec pause{0, kFirstPauseNs};
+  for (int errors = 0; errors < kMostErrors;) {
+    std::string verdict;
+    const pmix_status_t status = get(0, kCompanyKey, verdict);
+    if (status == PMIX_SUCCESS) return company_of(verdict);
+    if (status != PMIX_ERR_NOT_FOUND) ++errors;
     progress();
-    const timespec pause{0, 1'000'000};
     nanosleep(&pause, nullptr);
+    pause.tv_nsec = std::min(pause.tv_nsec + pause.tv_nsec / 4, kLongestPauseNs);
   }
-  return {.is_complete = false, .missing = {}, .reason = "rank 0 did not say whether all ranks have the library"};
+  return {.is_complete = false, .missing = {}, .reason = "the launcher no longer says whether all ranks have the library"};
 }
 
 void leave_company() {

@@ -21,8 +21,7 @@ struct CallRecord {
   CommId comm = kNoComm;
   Fact main;    ///< kind kNone: nothing to say
   Fact second;  ///< of a send and receive: the receive
-  std::uint32_t array_count = 0;  ///< requests saved in the thread's arrays
-  bool has_arrays = false;
+  RequestArrays* arrays = nullptr;  ///< of a completing call over an array
   std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
   CommState* state = nullptr;     ///< of `comm`
 };

@@ -1,6 +1,7 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/meaning_p2p.h"
+#include "mpi_layer/meaning_request.h"
 
 namespace megascope::mpi {
 
@@ -19,6 +20,12 @@ bool is_refusal(int rc) noexcept {
     if (error_class == refusal) return true;
   }
   return false;
+}
+
+bool is_refused_slowly(int rc) noexcept {
+  int error_class = 0;
+  twin<Fn::Error_class>()(rc, &error_class);
+  return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG;
 }
 
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {

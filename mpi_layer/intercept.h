@@ -58,13 +58,16 @@ struct Wrapper<F, int (*)(Args...)> {
     // Called from inside a call that is in MPI: by the application's callback, or by MPI itself?
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     std::uintptr_t outer_frame = thread->active_frame;
-    std::uint8_t outer_depth = thread->depth;
+    std::uint8_t outer_depth = 0;
     CallRecord call;
     call.fn = F;
     if (outer_frame > frame) [[unlikely]] {
       if (is_mpi_code(__builtin_return_address(0))) return twin<F>()(args...);
+      outer_depth = thread->depth;
       if (was_left(outer_frame, frame)) outer_frame = outer_depth = 0;
       call.depth = outer_depth < encoding::kDepthMask ? outer_depth : encoding::kDepthMask;
+    } else {
+      outer_frame = 0;  // a frame deeper than this one was left without a return
     }
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);

@@ -18,10 +18,17 @@ std::int32_t g_world_size = 1;
 
 std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
 
+/// Said before the others hear that we are here: who is announced takes part in everything.
+bool is_known_mpi() {
+  const Status library = check_mpi_library();
+  if (!library.is_ok()) runtime().complain(library.message());
+  return library.is_ok();
+}
+
 void before_init() noexcept {
   const std::uint64_t begin = clock::tsc_ticks();
   resolve_twins();
-  g_is_prepared = runtime().prepare();
+  g_is_prepared = runtime().prepare() && is_known_mpi();
   if (g_is_prepared) announce_presence(runtime().own_run_id());
   if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
 }
@@ -38,11 +45,6 @@ void record_start(Fn fn, std::uint64_t enter_ticks) noexcept {
 
 void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
   const std::uint64_t begin = now();
-  const Status library = check_mpi_library();
-  if (!library.is_ok()) {
-    runtime().complain(library.message());
-    return;
-  }
   StartFacts facts;
   twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
   twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
@@ -51,7 +53,9 @@ void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
   facts.world_size = g_world_size;
   facts.mpi_library = mpi_library_version();
   facts.start_ticks = enter_ticks;
+  if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
+  facts.is_first_here = g_world_rank == 0 || (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
   facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
@@ -59,7 +63,6 @@ void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
   open_recording(*recorder, facts.thread_level == 3);
   define_predefined_comms();
   record_start(fn, enter_ticks);
-  if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
   recorder->add_overhead(now() - begin + g_prepare_ticks);
 }
 
@@ -71,7 +74,7 @@ void make_progress() {
 
 Company find_company() {
   if (g_world_size == 1 || runtime().is_company_vouched()) return {.is_complete = true, .missing = {}, .reason = {}};
-  return ask_company(g_world_rank, &make_progress);
+  return ask_company(g_world_size, &make_progress);
 }
 
 /// MPI_Finalize gets its leave when it is entered: what follows is ours.
@@ -91,7 +94,9 @@ void before_finalize() noexcept {
     record_end();
     close_recording();
     const Company company = find_company();
-    const std::unique_ptr<Collective> collective = company.is_complete ? make_world_collective() : nullptr;
+    // Alone no MPI is needed, and a program whose thread was cancelled in a call may no longer be able to.
+    const bool has_others = company.is_complete && g_world_size > 1;
+    const std::unique_ptr<Collective> collective = has_others ? make_world_collective() : nullptr;
     active->add_overhead(now() - begin);
     runtime().end(collective.get(), company);
   }

@@ -100,6 +100,7 @@ namespace comm {
 /// The communicator ends with this call.
 struct End {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm* comm) noexcept {
+    if (comm == nullptr) return;
     set_comm(thread, call, *comm);
     call.second.bytes = key_of(*comm);
   }

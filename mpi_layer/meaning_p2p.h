@@ -22,7 +22,7 @@ namespace p2p {
 
 /// A status of ours where the application ignores it.
 [[gnu::always_inline]] inline void want_status(MpiThread& thread, const CallRecord& call, MPI_Status*& status) noexcept {
-  if (status == MPI_STATUS_IGNORE) status = call.depth == 0 ? &thread.status : &thread.inner_status;
+  if (status == MPI_STATUS_IGNORE) status = &thread.status[call.depth];
 }
 
 bool is_truncation_error(int rc) noexcept;
@@ -242,7 +242,7 @@ template <> struct Meaning<Fn::Improbe> {
 template <> struct Meaning<Fn::Mrecv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int, MPI_Datatype, MPI_Message* message,
                        MPI_Status*& status) noexcept {
-    call.main = p2p::take_matched(thread, call, *message, FactKind::kRecv);
+    if (message != nullptr) call.main = p2p::take_matched(thread, call, *message, FactKind::kRecv);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,
@@ -253,7 +253,7 @@ template <> struct Meaning<Fn::Mrecv> {
 template <> struct Meaning<Fn::Imrecv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, MPI_Message* message,
                        MPI_Request*) noexcept {
-    call.main = p2p::take_matched(thread, call, *message, FactKind::kRecvRequest);
+    if (message != nullptr) call.main = p2p::take_matched(thread, call, *message, FactKind::kRecvRequest);
     if (call.main.kind != FactKind::kNone) call.main.bytes = payload_bytes(thread, count, type);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, void*, int, MPI_Datatype, MPI_Message*,

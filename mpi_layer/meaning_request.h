@@ -10,12 +10,16 @@
 /// MPI overwrites the handles, so they are saved before the call.
 namespace megascope::mpi {
 
+/// MPI found the arguments of a completing call wrong: nothing was completed, and what it would write was not written.
+bool is_refused_slowly(int rc) noexcept;
+[[gnu::always_inline]] inline bool is_refused(int rc) noexcept { return rc != MPI_SUCCESS && is_refused_slowly(rc); }
+
 namespace completion {
 
 /// Saves one handle.
 [[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept {
   call.horizon = requests().horizon();
-  call.second.bytes = key_of(*request);
+  call.second.bytes = request != nullptr ? key_of(*request) : 0;
 }
 [[gnu::always_inline]] inline MPI_Request saved(const CallRecord& call) noexcept {
   return reinterpret_cast<MPI_Request>(static_cast<std::uintptr_t>(call.second.bytes));
@@ -23,17 +27,14 @@ namespace completion {
 
 /// Saves an array of handles, and puts statuses of ours in place of MPI_STATUSES_IGNORE.
 [[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
-  call.has_arrays = count > 0 && claim_arrays(thread, count);
-  if (!call.has_arrays) return;
+  if (count <= 0 || array == nullptr) return;
+  call.arrays = claim_arrays(thread, call.depth, count);
+  if (call.arrays == nullptr) return;
   call.horizon = requests().horizon();
-  call.array_count = static_cast<std::uint32_t>(count);
-  std::memcpy(thread.saved_requests, array, call.array_count * sizeof(MPI_Request));
+  std::memcpy(call.arrays->requests, array, static_cast<std::size_t>(count) * sizeof(MPI_Request));
 }
-[[gnu::always_inline]] inline void want_statuses(MpiThread& thread, const CallRecord& call, MPI_Status*& statuses) noexcept {
-  if (statuses == MPI_STATUSES_IGNORE && call.has_arrays) statuses = thread.statuses;
-}
-[[gnu::always_inline]] inline void release(MpiThread& thread, const CallRecord& call) noexcept {
-  if (call.has_arrays) thread.arrays_in_use = false;
+[[gnu::always_inline]] inline void want_statuses(const CallRecord& call, MPI_Status*& statuses) noexcept {
+  if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
 }
 
 /// What one of several operations ended with, when the call as a whole ended with rc.
@@ -45,31 +46,29 @@ namespace completion {
 [[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index, const MPI_Status* status,
                                                int rc) noexcept {
   const int error = error_of(rc, status);
-  if (error != MPI_ERR_PENDING) complete_request(thread, thread.saved_requests[index], call.horizon, status, error);
+  if (error != MPI_ERR_PENDING) complete_request(thread, call.arrays->requests[index], call.horizon, status, error);
 }
 
 [[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
   const bool is_told = rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
-  for (int i = 0; call.has_arrays && is_told && i < count; ++i) {
+  for (int i = 0; call.arrays != nullptr && is_told && i < count; ++i) {
     complete_at(thread, call, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
-  release(thread, call);
 }
 
 [[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outcount, const int* indices,
                           const MPI_Status* statuses) noexcept {
   const bool is_told = (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && outcount != MPI_UNDEFINED;
-  for (int i = 0; call.has_arrays && is_told && i < outcount; ++i) {
+  for (int i = 0; call.arrays != nullptr && is_told && i < outcount; ++i) {
     complete_at(thread, call, indices[i], statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
-  release(thread, call);
 }
 
+/// index: what the call wrote, MPI_UNDEFINED when it completed nothing; not looked at when MPI refused the call.
 [[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
-  if (call.has_arrays && index != MPI_UNDEFINED && index >= 0) {
-    complete_request(thread, thread.saved_requests[index], call.horizon, status, rc);
+  if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= 0) {
+    complete_request(thread, call.arrays->requests[index], call.horizon, status, rc);
   }
-  release(thread, call);
 }
 
 }  // namespace completion
@@ -80,7 +79,7 @@ template <> struct Meaning<Fn::Wait> {
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
-    complete_request(thread, completion::saved(call), call.horizon, status, rc);
+    if (!is_refused(rc)) complete_request(thread, completion::saved(call), call.horizon, status, rc);
     call.second = {};
   }
 };
@@ -93,6 +92,7 @@ template <> struct Meaning<Fn::Test> {
                        MPI_Status* status) noexcept {
     const MPI_Request request = completion::saved(call);
     call.second = {};
+    if (is_refused(rc)) return;
     if (rc != MPI_SUCCESS || *flag != 0) {
       complete_request(thread, request, call.horizon, status, rc);
     } else {
@@ -104,7 +104,7 @@ template <> struct Meaning<Fn::Waitall> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
-    completion::want_statuses(thread, call, statuses);
+    completion::want_statuses(call, statuses);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*,
                        MPI_Status* statuses) noexcept {
@@ -115,7 +115,7 @@ template <> struct Meaning<Fn::Testall> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
-    completion::want_statuses(thread, call, statuses);
+    completion::want_statuses(call, statuses);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*, int* flag,
                        MPI_Status* statuses) noexcept {
@@ -130,7 +130,7 @@ template <> struct Meaning<Fn::Waitany> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index,
                        MPI_Status* status) noexcept {
-    completion::complete_any(thread, call, rc, *index, status);
+    completion::complete_any(thread, call, rc, is_refused(rc) ? MPI_UNDEFINED : *index, status);
   }
 };
 template <> struct Meaning<Fn::Testany> {
@@ -141,25 +141,25 @@ template <> struct Meaning<Fn::Testany> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index, int* flag,
                        MPI_Status* status) noexcept {
-    completion::complete_any(thread, call, rc, *flag != 0 ? *index : MPI_UNDEFINED, status);
+    completion::complete_any(thread, call, rc, !is_refused(rc) && *flag != 0 ? *index : MPI_UNDEFINED, status);
   }
 };
 template <> struct Meaning<Fn::Waitsome> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
-    completion::want_statuses(thread, call, statuses);
+    completion::want_statuses(call, statuses);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* outcount, int* indices,
                        MPI_Status* statuses) noexcept {
-    completion::complete_some(thread, call, rc, *outcount, indices, statuses);
+    completion::complete_some(thread, call, rc, is_refused(rc) ? 0 : *outcount, indices, statuses);
   }
 };
 template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {};
 
 template <> struct Meaning<Fn::Cancel> : NoMeaning {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord&, MPI_Request* request) noexcept {
-    note_cancel(thread, *request);
+    if (request != nullptr) note_cancel(thread, *request);
   }
 };
 template <> struct Meaning<Fn::Request_free> {

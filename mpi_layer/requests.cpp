@@ -92,13 +92,12 @@ RequestEntry* RequestTable::insert_shared(RequestEntry* entry) noexcept {
   return entry;
 }
 
-/// A new operation under a handle that is here. Without other threads the old one's completion was not seen, and won't be;
-/// with them it may be about to be.
-void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry) noexcept {
+/// A new operation under a handle that is here. kept: how many older ones may stay behind it.
+void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry, unsigned kept) noexcept {
   RequestEntry* keep = slot;
   entry->next = keep;
   slot = entry;
-  for (unsigned kept = is_multithreaded() ? kMostDisplaced : 0; kept > 0 && entry->next != nullptr; --kept) entry = entry->next;
+  for (; kept > 0 && entry->next != nullptr; --kept) entry = entry->next;
   RequestEntry* dropped = entry->next;
   entry->next = nullptr;
   while (dropped != nullptr) {
@@ -108,7 +107,7 @@ void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry) noexcept {
   }
 }
 
-RequestEntry* RequestTable::insert(std::uint64_t key) noexcept {
+RequestEntry* RequestTable::insert(std::uint64_t key, bool is_nested) noexcept {
   lock();
   const bool has_slots = (slots_ != nullptr && (count_ + 1) * 2 <= mask_) || grow() ||
                          (slots_ != nullptr && count_ < mask_);
@@ -128,7 +127,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key) noexcept {
       slots_[at] = entry;
       ++count_;
     } else {
-      displace(slots_[at], entry);
+      displace(slots_[at], entry, is_nested || is_multithreaded() ? kMostDisplaced : 0);
     }
   }
   unlock();

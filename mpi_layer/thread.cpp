@@ -26,7 +26,12 @@ struct CodeRange {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
-std::vector<CodeRange> g_mpi_code;
+/// Of the objects that were loaded when `load_count` of them had been.
+struct MpiCode {
+  unsigned long long load_count = 0;
+  std::vector<CodeRange> ranges;
+};
+std::atomic<const MpiCode*> g_mpi_code{nullptr};  // replaced as a whole, never freed: others may be reading it
 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
@@ -62,15 +67,26 @@ bool is_mpi_object(std::string_view path) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-int collect_code(dl_phdr_info* info, std::size_t, void* ranges) {
+int collect_code(dl_phdr_info* info, std::size_t, void* code) {
+  static_cast<MpiCode*>(code)->load_count = info->dlpi_adds;
   if (info->dlpi_name == nullptr || !is_mpi_object(info->dlpi_name)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    static_cast<std::vector<CodeRange>*>(ranges)->push_back({begin, begin + segment.p_memsz});
+    static_cast<MpiCode*>(code)->ranges.push_back({begin, begin + segment.p_memsz});
   }
   return 0;
+}
+
+int read_load_count(dl_phdr_info* info, std::size_t, void* count) {
+  *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+  return 1;
+}
+
+bool is_in(const MpiCode& code, std::uintptr_t address) {
+  return std::any_of(code.ranges.begin(), code.ranges.end(),
+                     [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
 }
 
 /// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables) nothing is concluded.
@@ -127,8 +143,14 @@ MpiThread* enter_slowly(Group group) noexcept {
 
 bool is_mpi_code(const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
-  return std::any_of(g_mpi_code.begin(), g_mpi_code.end(),
-                     [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
+  const MpiCode* code = g_mpi_code.load(std::memory_order_acquire);
+  if (code == nullptr || is_in(*code, address)) return code != nullptr;
+  // MPI loads some components when they are first used: for files, ROMIO.
+  unsigned long long load_count = 0;
+  dl_iterate_phdr(read_load_count, &load_count);
+  if (load_count == code->load_count) return false;
+  learn_mpi_code();
+  return is_in(*g_mpi_code.load(std::memory_order_acquire), address);
 }
 
 bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
@@ -138,32 +160,29 @@ bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
 }
 
 void learn_mpi_code() {
-  std::vector<CodeRange> ranges;
-  dl_iterate_phdr(collect_code, &ranges);
-  g_mpi_code = std::move(ranges);
+  auto* code = new MpiCode;
+  dl_iterate_phdr(collect_code, code);
+  g_mpi_code.store(code, std::memory_order_release);
 }
 
-bool claim_arrays(MpiThread& thread, int count) noexcept {
-  if (thread.depth == 0) thread.arrays_in_use = false;  // a call that was jumped out of may have left it set
-  if (thread.arrays_in_use) return false;
+RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth, int count) noexcept {
+  RequestArrays& arrays = thread.arrays[depth];
   const auto wanted = static_cast<std::uint32_t>(std::max(count, 0));
-  if (wanted > thread.array_capacity) {
-    const std::uint32_t capacity = std::max(wanted, kInitialArrayCapacity);
-    auto* requests = static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));
-    auto* statuses = static_cast<MPI_Status*>(std::malloc(capacity * sizeof(MPI_Status)));
-    if (requests == nullptr || statuses == nullptr) {
-      std::free(requests);
-      std::free(statuses);
-      return false;
-    }
-    std::free(thread.saved_requests);
-    std::free(thread.statuses);
-    thread.saved_requests = requests;
-    thread.statuses = statuses;
-    thread.array_capacity = capacity;
+  if (wanted <= arrays.capacity) [[likely]] return &arrays;
+  const std::uint32_t capacity = std::max(wanted, kInitialArrayCapacity);
+  const bool may_be_in_use = depth + 1U == MpiThread::kDepths;
+  auto* requests = may_be_in_use ? nullptr : static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));
+  auto* statuses = may_be_in_use ? nullptr : static_cast<MPI_Status*>(std::malloc(capacity * sizeof(MPI_Status)));
+  if (requests == nullptr || statuses == nullptr) {
+    std::free(requests);
+    std::free(statuses);
+    if (Recorder* active = recorder()) active->count_loss(LossCause::kNoBuffer, wanted);
+    return nullptr;
   }
-  thread.arrays_in_use = true;
-  return true;
+  std::free(arrays.requests);
+  std::free(arrays.statuses);
+  arrays = {capacity, requests, statuses};
+  return &arrays;
 }
 
 void stage(MpiThread& thread, const Fact& fact) noexcept {

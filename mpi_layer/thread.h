@@ -12,6 +12,14 @@ namespace megascope::mpi {
 
 struct CommState;
 
+/// What a call over an array of requests keeps: the handles, which MPI overwrites, and statuses in place of
+/// MPI_STATUSES_IGNORE.
+struct RequestArrays {
+  std::uint32_t capacity;
+  MPI_Request* requests;
+  MPI_Status* statuses;
+};
+
 /// What one thread needs in wrappers. Lies in memory that a forked child sees zeroed: there `gate` is 0 and nothing is
 /// recorded. The owning thread alone uses it, except for `gate`, which end of recording clears from outside.
 struct MpiThread {
@@ -36,14 +44,9 @@ struct MpiThread {
   CommSlot comms[kCacheSlots];
   TypeSlot types[kCacheSlots];
 
-  MPI_Status status;         ///< instead of MPI_STATUS_IGNORE, in calls of depth 0
-  MPI_Status inner_status;   ///< in calls of greater depth
-
-  // For calls over arrays of requests. One call at a time: a nested one does without.
-  bool arrays_in_use;
-  std::uint32_t array_capacity;
-  MPI_Request* saved_requests;
-  MPI_Status* statuses;
+  static constexpr unsigned kDepths = encoding::kDepthMask + 1;
+  MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth
+  RequestArrays arrays[kDepths];  ///< the same for calls over arrays; of the greatest depth, which may be several, none
 
   // Facts of the call being recorded, encoded.
   std::uint32_t staged_words;
@@ -79,8 +82,8 @@ bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept;
 /// Learns which code is MPI's. After PMPI_Init, which loads the components.
 void learn_mpi_code();
 
-/// Makes room for `count` requests and statuses; false: no memory, or in use by an enclosing call.
-bool claim_arrays(MpiThread& thread, int count) noexcept;
+/// Room for `count` requests and statuses of a call of this depth; nullptr: no memory, or nested too deeply (counted).
+RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth, int count) noexcept;
 
 /// Appends a fact behind the call being recorded.
 void stage(MpiThread& thread, const Fact& fact) noexcept;

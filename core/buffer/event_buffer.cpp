@@ -36,7 +36,7 @@ EventBuffer::~EventBuffer() {
 }
 
 bool EventBuffer::make_room(std::size_t words) noexcept {
-  if (chunk_ == nullptr) {
+  if (!is_usable()) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return false;
   }
@@ -59,11 +59,10 @@ bool EventBuffer::next_chunk() noexcept {
 /// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is in.
 bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   if (chunk == nullptr) {
-    chunk_ = nullptr;
-    cursor_ = limit_ = nullptr;
+    park();
     return false;
   }
-  trace::PendingCall pending = chunk_ != nullptr ? chunk_->pending[0] : trace::PendingCall{};
+  trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
   if (pending.words[0] != 0) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
@@ -120,8 +119,8 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
     recorder_.note_storage(status);
     count_dropped(kept_.back().calls);
   }
-  chunk_ = to;
-  if (to != nullptr) to->pending[0] = pending;
+  chunk_ = to != nullptr ? to : &parked_;
+  chunk_->pending[0] = pending;
   return to;
 }
 
@@ -205,15 +204,19 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 void EventBuffer::release() noexcept {
   end();
   const std::lock_guard lock(mutex_);
-  if (chunk_ != nullptr && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
-  chunk_ = nullptr;
+  if (is_usable() && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
+  park();
+}
+
+void EventBuffer::park() noexcept {
+  chunk_ = &parked_;
   cursor_ = limit_ = nullptr;
 }
 
 /// Any thread. The owner may still write to what is left of its chunk.
 void EventBuffer::end() noexcept {
   const std::lock_guard lock(mutex_);
-  if (is_ended_ || chunk_ == nullptr) return;
+  if (is_ended_ || !is_usable()) return;
   is_ended_ = true;
   std::uint64_t calls = fold();
   Call call;

@@ -50,8 +50,8 @@ class EventBuffer {
   LocationId location() const noexcept { return location_; }
   /// Must every record stand for itself, because what it refers to may be gone?
   bool is_lossy() const noexcept { return is_lossy_; }
-  /// Is anything of this buffer kept? False after memory ran out: then nothing may be written.
-  bool is_usable() const noexcept { return chunk_ != nullptr; }
+  /// Can anything be recorded? False after memory ran out, and when the thread's last moments have come.
+  bool is_usable() const noexcept { return chunk_ != &parked_; }
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
@@ -69,19 +69,22 @@ class EventBuffer {
   void define_for_fold();
   void count_dropped(std::uint64_t calls) noexcept;
   void release() noexcept;
+  void park() noexcept;
   void end() noexcept;
 
   Word* cursor_ = nullptr;
   Word* limit_ = nullptr;  ///< the chunk's end
-  trace::ChunkHeader* chunk_ = nullptr;
+  trace::ChunkHeader* chunk_ = &parked_;
   std::uint64_t base_ticks_ = 0;
   LocationId location_;
   bool is_lossy_ = false;
 
   Recorder& recorder_;
+  trace::ChunkHeader parked_{};              ///< in place of a chunk, with no room
   trace::ChunkHeader* discard_ = nullptr;    ///< private memory whose records only feed the profile
   std::uint32_t sequence_ = 0;
   std::uint64_t lost_ = 0;
+  int exit_rounds_ = 0;                      ///< of destructors of thread-specific data
   struct Kept {
     trace::ChunkStore::Offset offset;
     std::size_t bytes;

@@ -1,5 +1,6 @@
 #include "core/buffer/recorder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -75,7 +76,7 @@ void Recorder::write_header(const ProcessInfo& info) {
 }
 
 EventBuffer* Recorder::buffer_of_this_thread() {
-  if (t_buffer != nullptr) return t_buffer;
+  if (t_buffer != nullptr) return t_buffer->is_usable() ? t_buffer : nullptr;
   if (!is_recording_.load(std::memory_order_acquire)) return nullptr;
   const std::lock_guard lock(mutex_);
   LocationDefinition location;
@@ -91,8 +92,11 @@ EventBuffer* Recorder::buffer_of_this_thread() {
   return t_buffer->is_usable() ? t_buffer : nullptr;
 }
 
+/// The application's own destructors of thread-specific data may call MPI, in any order with this one: theirs first, as long
+/// as the C library asks again.
 void Recorder::on_thread_exit(void* buffer) {
   auto* mine = static_cast<EventBuffer*>(buffer);
+  if (++mine->exit_rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(g_thread_key, buffer) == 0) return;
   if (mine->recorder_.pid_ == getpid()) mine->recorder_.close_this_thread(mine);
 }
 

@@ -18,6 +18,7 @@ struct StartFacts {
   std::string mpi_library;
   std::uint64_t start_ticks = 0;   ///< entry of the call that started MPI
   std::string shared_run_id;       ///< rank 0's, where it could be asked; empty: nobody told
+  bool is_first_here = false;      ///< the lowest rank that is known to have the library: it speaks for all
 };
 
 /// Do all ranks have the library, so that they may talk to each other?

@@ -184,7 +184,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
       scaled(std::max(facts.overhead_ticks, info.overhead_ticks), tick_ns(info, facts));
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
-  rank.is_solo = info.is_solo;
+  rank.is_solo = info.is_solo || facts.is_solo;
   report.ranks = {rank};
   report.pending = facts.pending;
   report.pending_count = report.pending.size();

@@ -153,7 +153,12 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
   const std::vector<std::int32_t> missing = missing_ranks(report);
-  if (!missing.empty()) {
+  const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
+  if (!missing.empty() && is_alone) {
+    append(lines, labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each that has it "
+                                                "writes a trace and a report of its own",
+                                                report.ranks.size(), report.world_size)));
+  } else if (!missing.empty()) {
     append(lines,
            labelled("Missing", fmt::format("{} of {} ranks left no trace ({})", missing.size(),
                                            report.world_size, rank_list(missing))));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
@@ -104,15 +105,15 @@ void Session::note_messages(Collective& collective, report::RunReport& report) {
 }
 
 Status Session::share_folder(Collective& collective, const Company& company) {
-  if (collective.size() == 1 && facts_.world_size > 1 && !is_alone_) {
-    // Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
-    is_alone_ = true;
-    if (facts_.world_rank == 0) {
+  if (collective.size() == 1 && facts_.world_size > 1) {
+    if (is_first()) {
       std::string line = "no common trace of all ranks: " + company.reason;
       for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
       complain(line + (company.missing.empty() ? "" : ")") + "; each rank writes its own, MEGASCOPE_ALL_RANKS=1 vouches");
     }
-    if (facts_.world_rank != 0) make_folder();
+    // Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
+    const bool was_alone = std::exchange(is_alone_, true);
+    if (!was_alone && facts_.world_rank != 0) make_folder();
   }
   return bcast_text(collective, folder_);
 }
@@ -153,6 +154,7 @@ report::RunReport Session::report_of_rank() {
   facts.trace_bytes = recorder_->used_bytes();
   facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
+  facts.is_solo = is_alone_;
   facts.notes = notes_;
   return report::summarize(recorder_->definitions(), profile, facts);
 }
@@ -221,7 +223,7 @@ void Session::write_report(report::RunReport& report) {
     status.update(write_text_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report)));
     if (!status.is_ok()) complain(status.message());
   }
-  if (options_.values.report == config::ReportStyle::kFull) say_block(text);
+  if (options_.values.report == config::ReportStyle::kFull && is_first()) say_block(text);
   if (options_.values.report == config::ReportStyle::kShort) {
     complain("done; " + (folder_.empty() ? std::string("no run folder") : "report in " + folder_ + "/" + trace::kReportTextFile));
   }

@@ -79,6 +79,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.command_line = command_line();
   info.mpi_library = facts.mpi_library;
   info.job = slurm_job();
+  info.is_solo = is_alone_;
   info.thread_level = facts.thread_level;
   info.clock_domain = clock::domain(use_tsc_);
   info.start_ticks = facts.start_ticks;
@@ -113,9 +114,9 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   for (const RegionDefinition& region : regions) recorder_->define(region);
   if (is_first()) {
     for (const std::string& problem : options_.problems) say(problem);
-    make_folder();
-    say_start(facts);
   }
+  if (is_first() || is_alone_) make_folder();
+  if (is_first()) say_start(facts);
   return recorder_.get();
 }
 
@@ -147,7 +148,7 @@ void Session::aborting() {
 }
 
 void Session::complain(const std::string& message) {
-  if (is_first_by_launcher()) say(message);
+  if (recorder_ != nullptr ? is_first() : is_first_by_launcher()) say(message);
 }
 
 }  // namespace megascope::run

@@ -40,7 +40,7 @@ class Session final : public Runtime {
                     report::RunReport& report);
   static void note_messages(Collective& collective, report::RunReport& report);
   void write_report(report::RunReport& report);
-  bool is_first() const { return facts_.world_rank == 0 || is_alone_; }
+  bool is_first() const { return facts_.is_first_here; }
 
   config::LoadedOptions options_;
   bool use_tsc_ = true;

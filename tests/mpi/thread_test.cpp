@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
@@ -212,6 +213,25 @@ const Scenario kTypes(
         }
         EXPECT_EQ(run.lines(0, at(t + 1)), lines) << "thread " << t;
       }
+    });
+
+/// Thread-specific data of the application, whose destructor calls MPI: after ours or before.
+void ask_size(void* size) { MPI_Comm_size(MPI_COMM_WORLD, static_cast<int*>(size)); }
+
+const Scenario kDestructor(
+    "MpiThreads.MayCallMpiWhenTheyEnd",
+    [](const Who& me) {
+      int size = 0;
+      pthread_key_t key;
+      pthread_key_create(&key, ask_size);
+      in_threads(1, [&](int) { pthread_setspecific(key, &size); });
+      pthread_key_delete(key);
+      expect(size == me.size, "the destructor's call is answered");
+    },
+    [](const Who&) -> Lines { return {}; }, {1, 2},
+    [](const Recorded& run) {
+      ASSERT_EQ(run.location_count(0), 2u);
+      EXPECT_EQ(run.lines(0, 1), (Lines{kFirstOfThread, "MPI_Comm_size on world"}));
     });
 
 }  // namespace
