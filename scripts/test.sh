@@ -1,18 +1,16 @@
 #!/bin/bash
 # Sets up, builds and runs every test; the last lines are ctest's summary of the release build.
-#   scripts/test.sh           all tests of the preset ci
-#   scripts/test.sh --full    before that: clang 14, the minimal build, and the unit tests under sanitizers
+#   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, and the unit
+#                             tests and small MPI programs under sanitizers
 #   scripts/test.sh --quick   the preset ci without the tests labelled apps or slow
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 quick=no
-full=no
 case "${1:-}" in
   "") ;;
   --quick) quick=yes ;;
-  --full) full=yes ;;
-  *) echo "usage: scripts/test.sh [--quick | --full]" >&2; exit 2 ;;
+  *) echo "usage: scripts/test.sh [--quick]" >&2; exit 2 ;;
 esac
 jobs=$(nproc)
 
@@ -50,16 +48,16 @@ scripts/setup.sh build test apps
 tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0
-if [ $full = yes ]; then
-  build minimal
-  build clang
-  build asan
-  run_tests asan -L '^(unit|mpi)$' -LE '^(apps|slow|faults|preload)$' || status=1
-  build tsan
-  run_tests tsan -L '^(unit|mpi)$' -LE '^(apps|slow|faults|preload)$' || status=1
-fi
+for preset in minimal clang; do
+  build "$preset" cli_program  # what is installed, and a program to record
+  run_tests "$preset" -R '^cli$' || status=1
+done
+for preset in asan tsan; do
+  build "$preset"
+  run_tests "$preset" -L '^(unit|sanitize)$' || status=1
+done
 if [ $status -ne 0 ]; then
-  echo "test: a sanitizer run failed (above); the release build's tests follow" >&2
+  echo "test: a run before this one failed (above); the release build's tests follow" >&2
 fi
 run_tests ci || status=1
 exit $status
