@@ -202,10 +202,12 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 
 /// Of the calling thread, which ends.
 void EventBuffer::release() noexcept {
-  end();
+  end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
   if (is_usable() && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
   park();
+  if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
+  discard_ = nullptr;
 }
 
 void EventBuffer::park() noexcept {
@@ -213,8 +215,8 @@ void EventBuffer::park() noexcept {
   cursor_ = limit_ = nullptr;
 }
 
-/// Any thread. The owner may still write to what is left of its chunk.
-void EventBuffer::end() noexcept {
+/// Any thread. The owner may still write to what is left of its chunk, so only it gives that back.
+void EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
   if (is_ended_ || !is_usable()) return;
   is_ended_ = true;
@@ -224,10 +226,11 @@ void EventBuffer::end() noexcept {
     folded_.add(call);
     ++calls;
   }
+  recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {
     count_dropped(calls);
-  } else {
+  } else if (is_owner) {
     recorder_.store_.trim(chunk_);
   }
 }

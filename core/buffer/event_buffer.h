@@ -70,7 +70,7 @@ class EventBuffer {
   void count_dropped(std::uint64_t calls) noexcept;
   void release() noexcept;
   void park() noexcept;
-  void end() noexcept;
+  void end(bool is_owner) noexcept;
 
   Word* cursor_ = nullptr;
   Word* limit_ = nullptr;  ///< the chunk's end

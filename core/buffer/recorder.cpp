@@ -164,12 +164,15 @@ void Recorder::append_definition(std::span<const std::byte> bytes) {
 }
 
 void Recorder::note_storage(const Status& status) {
-  static std::mutex storage_mutex;  // acquire_chunk may be called with mutex_ held
-  const std::lock_guard lock(storage_mutex);
+  if (status.is_ok()) return;
+  const std::lock_guard lock(storage_mutex_);
   storage_status_.update(status);
 }
 
-Status Recorder::storage_status() const { return storage_status_; }
+Status Recorder::storage_status() const {
+  const std::lock_guard lock(storage_mutex_);
+  return storage_status_;
+}
 
 void Recorder::count_loss(LossCause cause, std::uint64_t count) noexcept {
   header_->losses[static_cast<std::size_t>(cause)].fetch_add(count, std::memory_order_relaxed);
@@ -187,7 +190,7 @@ Losses Recorder::losses() const noexcept {
 
 Status Recorder::finish(EndState state) {
   is_recording_.store(false, std::memory_order_release);
-  for (EventBuffer* buffer : all_buffers()) buffer->end();
+  for (EventBuffer* buffer : all_buffers()) buffer->end(buffer == t_buffer);
   const std::lock_guard lock(mutex_);
   if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
@@ -201,7 +204,7 @@ Status Recorder::finish(EndState state) {
   definitions_.info.clock_points.push_back({now.ticks, now.monotonic_ns, now.realtime_ns});
   definitions_.losses = losses();
   Status status = has_storage_ ? store_.flush() : Status::ok();
-  status.update(storage_status_);
+  status.update(storage_status());
   return status;
 }
 

@@ -107,6 +107,7 @@ class Recorder {
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
+  mutable std::mutex storage_mutex_;  ///< the last to be taken
   Status storage_status_;
   std::atomic<bool> is_recording_{false};
   bool has_storage_ = false;

@@ -67,6 +67,7 @@ struct LocationDefinition {
   std::string name;          ///< "main thread", "thread 2"
   std::int64_t system_thread_id = 0;  ///< gettid()
   bool is_main = false;      ///< the thread that called MPI_Init
+  bool lacks_beginning = false;  ///< its first calls were given up (policy flight); found out when reading
 
   bool operator==(const LocationDefinition&) const = default;
 };

@@ -92,6 +92,7 @@ class MessageScan {
     while (const Call* call = calls.next(location)) {
       for (const Fact& fact : call->facts) add(fact, result_.flow_ids_[location]);
     }
+    if (lacks_beginning()) postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
     count_postings();
     for (auto& slots : result_.flow_ids_) {
       for (std::uint64_t& slot : slots) slot = slot == 0 ? 0 : postings_[slot - 1];
@@ -100,6 +101,9 @@ class MessageScan {
   }
 
  private:
+  bool lacks_beginning() const {
+    return std::ranges::any_of(source_.process(world_rank_).locations, &LocationDefinition::lacks_beginning);
+  }
   void add(const Fact& fact, std::vector<std::uint64_t>& slots) {
     switch (fact.kind) {
       case FactKind::kSend: return slots.push_back(post(sent(fact)));

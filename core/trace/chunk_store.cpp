@@ -54,7 +54,7 @@ void* private_memory(std::size_t bytes) {
 }  // namespace
 
 ChunkStore::~ChunkStore() {
-  for (const Open& open : open_) munmap(open.chunk, open.chunk->chunk_bytes);
+  for (const Open& open : open_) munmap(open.chunk, open.mapped_bytes);
   if (header_ != nullptr) munmap(header_, kFileHeaderBytes);
 }
 
@@ -139,7 +139,7 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Sta
   ChunkHeader* chunk = map(file, next_offset_, bytes, status);
   if (file >= 0) close(file);
   if (chunk == nullptr) return nullptr;
-  open_.push_back({chunk, next_offset_});
+  open_.push_back({chunk, next_offset_, bytes});
   next_offset_ += bytes;
   chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
   chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
@@ -157,11 +157,11 @@ Status ChunkStore::release(ChunkHeader* chunk) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
   if (found == open_.end()) return Status::ok();
-  const std::size_t bytes = chunk->chunk_bytes;
+  const std::size_t mapped_bytes = found->mapped_bytes;
   Status status;
-  if (backing_ == Backing::kWritten) status = write_out(chunk, bytes, found->offset);
+  if (backing_ == Backing::kWritten) status = write_out(chunk, chunk->chunk_bytes, found->offset);
   open_.erase(found);
-  munmap(chunk, bytes);
+  munmap(chunk, mapped_bytes);
   return status;
 }
 
@@ -222,7 +222,7 @@ Status ChunkStore::write_copy(const ChunkHeader& header, const ChunkHeader* chun
   return status;
 }
 
-void ChunkStore::trim(const ChunkHeader* chunk) {
+void ChunkStore::trim(ChunkHeader* chunk) {
   const std::uint64_t offset = offset_of(chunk);
   if (backing_ != Backing::kMapped || offset == 0) return;
   const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
@@ -236,7 +236,12 @@ void ChunkStore::trim(const ChunkHeader* chunk) {
                                  static_cast<off_t>(rest)) == 0;
   close(file);
   const std::lock_guard lock(mutex_);
-  if (is_done) trimmed_bytes_ += rest;
+  if (is_done && offset + chunk->chunk_bytes == next_offset_) {
+    next_offset_ -= rest;
+    chunk->chunk_bytes = static_cast<std::uint32_t>(keep);
+  } else if (is_done) {
+    trimmed_bytes_ += rest;
+  }
 }
 
 std::uint64_t ChunkStore::used_bytes() const {

@@ -59,8 +59,9 @@ class ChunkStore {
   Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);
   Offset offset_of(const ChunkHeader* chunk) const;
 
-  /// Gives the blocks behind what is used of an open chunk back to the file system, once. They can still be written.
-  void trim(const ChunkHeader* chunk);
+  /// Gives what is not used of an open chunk back, once: its place, where it is the last in the file, else its blocks.
+  /// Nothing may be added to the chunk any more.
+  void trim(ChunkHeader* chunk);
 
   /// Writes the header page and what is still in private memory. The store stays usable.
   Status flush();
@@ -73,6 +74,7 @@ class ChunkStore {
   struct Open {
     ChunkHeader* chunk;
     std::uint64_t offset;
+    std::size_t mapped_bytes;
   };
   int open_file(Status& status) const;
   ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Status& status);

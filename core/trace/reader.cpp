@@ -140,7 +140,8 @@ void TraceFile::keep_whole_copies() {
   for (auto& chunks : locations_) {
     std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
       if (a.sequence != b.sequence) return a.sequence < b.sequence;
-      return a.words.size() > b.words.size();
+      if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
+      return a.header > b.header;  // behind the chunk that it was copied from, and never written again
     });
     const auto end = std::unique(chunks.begin(), chunks.end(),
                                  [](const Chunk& a, const Chunk& b) { return a.sequence == b.sequence; });
@@ -203,6 +204,9 @@ void TraceFile::complete_locations() {
     location.name = location.id == 0 ? "main thread" : "thread " + std::to_string(location.id);
     location.is_main = location.id == 0;
     definitions_.locations.push_back(std::move(location));
+  }
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    definitions_.locations[i].lacks_beginning = !locations_[i].empty() && locations_[i].front().sequence != 0;
   }
 }
 

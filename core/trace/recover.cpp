@@ -8,11 +8,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 #include "core/trace/layout.h"
+#include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
 
 namespace megascope::trace {
@@ -39,14 +41,35 @@ Status copy_bytes(int from, int to, const std::string& name) {
   }
 }
 
-/// Does the process that writes this trace still run here?
-bool is_running(const std::string& path) {
+bool read_header(const std::string& path, FileHeader& header) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  FileHeader header{};
   const ssize_t size = file >= 0 ? pread(file, &header, sizeof header, 0) : -1;
   if (file >= 0) close(file);
-  const bool is_unfinished = size == static_cast<ssize_t>(sizeof header) && header.end_ticks == 0;
-  return is_unfinished && header.pid > 0 && kill(static_cast<pid_t>(header.pid), 0) == 0;
+  return size == static_cast<ssize_t>(sizeof header) && std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) == 0;
+}
+
+/// Ended, and its parent has not asked how.
+bool is_zombie(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(") ");
+  return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") == 0;
+}
+
+/// Does the process that writes this trace still run here?
+bool is_running(const std::string& path) {
+  FileHeader header{};
+  const bool is_unfinished = read_header(path, header) && header.end_ticks == 0;
+  return is_unfinished && header.pid > 0 && kill(static_cast<pid_t>(header.pid), 0) == 0 && !is_zombie(header.pid);
+}
+
+/// Of one process: one is a copy that was taken while it ran.
+bool are_of_one_process(const std::string& a, const std::string& b) {
+  FileHeader one{};
+  FileHeader other{};
+  return read_header(a, one) && read_header(b, other) && one.pid == other.pid && one.world_rank == other.world_rank &&
+         std::memcmp(one.run_id, other.run_id, sizeof one.run_id) == 0;
 }
 
 /// The process is gone: nothing more will come.
@@ -64,12 +87,13 @@ void mark_recovered(const std::string& path) {
 
 void take(const fs::path& from, const fs::path& to, RecoverResult& result) {
   std::error_code error;
-  if (fs::exists(to, error)) {
+  if (fs::exists(to, error) && !are_of_one_process(from.string(), to.string())) {
     result.problems.push_back(to.string() + " is there already; " + from.string() + " was left where it is");
     return;
   }
   const bool runs = is_running(from.string());
-  const Status status = runs ? copy_file(from.string(), to.string()) : move_file(from.string(), to.string());
+  if (runs) fs::remove(to, error);
+  const Status status = runs ? copy_file(from.string(), to.string()) : move_trace(from.string(), to.string());
   if (!status.is_ok()) {
     result.problems.push_back(status.message());
     return;
@@ -109,6 +133,12 @@ Status move_file(const std::string& from, const std::string& to) {
   return status;
 }
 
+Status move_trace(const std::string& from, const std::string& to) {
+  std::error_code error;
+  if (fs::exists(to, error) && are_of_one_process(from, to)) fs::remove(to, error);
+  return move_file(from, to);
+}
+
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
   return scratch + "/megascope-" + std::to_string(getuid()) + "/" + run_id;
 }
@@ -128,10 +158,17 @@ Status recover_run(const std::string& folder, RecoverResult& result) {
     fs::remove(source, error);  // only when empty
   }
   for (const std::string& path : find_traces(folder)) {
-    mark_recovered(path);
+    std::unique_ptr<TraceFile> trace;
+    const Status readable = TraceFile::open(path, trace);
+    if (!readable.is_ok()) {
+      result.problems.push_back(readable.message());
+      continue;
+    }
+    if (!is_running(path)) mark_recovered(path);
     ++result.trace_count;
   }
   if (result.trace_count != 0) return Status::ok();
+  if (!result.problems.empty()) return Status::error(folder + " holds no readable trace");
   if (!has_id) return Status::error(folder + " is not a run folder: it has neither a trace nor a run-id file");
   return Status::error("no trace of run " + run_id + " is left on this node below " + scratch);
 }

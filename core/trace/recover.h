@@ -13,17 +13,20 @@ Status move_file(const std::string& from, const std::string& to);
 /// The same, leaving the original.
 Status copy_file(const std::string& from, const std::string& to);
 
+/// move_file() of a trace; a copy of the same process's trace that was taken while it ran is replaced.
+Status move_trace(const std::string& from, const std::string& to);
+
 /// `<scratch>/megascope-<uid>/<run id>`.
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
 
 struct RecoverResult {
   std::vector<std::string> recovered;  ///< paths of traces brought into the run folder
   std::vector<std::string> problems;   ///< sentences
-  std::size_t trace_count = 0;         ///< native traces in the run folder afterwards
+  std::size_t trace_count = 0;         ///< native traces in the run folder afterwards that can be read
 };
 
 /// Brings what a run left on this node's scratch storage into its run folder, as normal traces. Safe to repeat; traces of
-/// processes that still run are copied as they are now. An error when there is neither a trace nor a way to one.
+/// processes that still run are copied as they are now. An error when there is no readable trace then.
 Status recover_run(const std::string& folder, RecoverResult& result);
 
 }  // namespace megascope::trace

@@ -52,10 +52,19 @@ bool shorten(RowLimits& limits) {
   return true;
 }
 
+/// Traces are there, calls are not.
+std::string no_call_text(const RunReport& report) {
+  const bool is_one = report.ranks.size() == 1;
+  return std::string("MegaScope: ") + (is_one ? "the trace of this run holds" : "the traces of this run hold") +
+         " no call. It was cut short or damaged, or\nthe program ended while MPI was starting.\n";
+}
+
 }  // namespace
 
 std::string to_text(const RunReport& report) {
-  if (call_count(report) == 0 && report.pending_count == 0) return nothing_recorded_text({});
+  if (call_count(report) == 0 && report.pending_count == 0) {
+    return report.ranks.empty() ? nothing_recorded_text({}) : no_call_text(report);
+  }
   const TimeShares shares = time_shares(report);
   RowLimits limits;
   limits.ranks = std::min<std::size_t>(limits.ranks, report.ranks.size());

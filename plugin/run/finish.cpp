@@ -109,7 +109,9 @@ Status Session::share_folder(Collective& collective, const Company& company) {
     if (is_first()) {
       std::string line = "no common trace of all ranks: " + company.reason;
       for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
-      complain(line + (company.missing.empty() ? "" : ")") + "; each rank writes its own, MEGASCOPE_ALL_RANKS=1 vouches");
+      line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
+                                      : "); each rank that has it writes its own";
+      complain(line);
     }
     // Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
     const bool was_alone = std::exchange(is_alone_, true);
@@ -123,7 +125,7 @@ void Session::bring_trace() {
   struct stat info {};
   if (folder_.empty() || stat(folder_.c_str(), &info) != 0 || stat(trace_path_.c_str(), &info) != 0) return;
   const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
-  const Status status = trace::move_file(trace_path_, target);
+  const Status status = trace::move_trace(trace_path_, target);
   if (status.is_ok()) {
     trace_path_ = target;
     rmdir(scratch_folder_.c_str());

@@ -42,6 +42,11 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     for (;;) pause();
   }
+  if (std::strcmp(what, "linger") == 0) {
+    std::puts("waiting");
+    std::fflush(stdout);
+    std::getchar();
+  }
   MPI_Finalize();
   return argc > 2 && std::strcmp(what, "exit") == 0 ? std::atoi(argv[2]) : 0;
 }

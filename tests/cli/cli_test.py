@@ -77,7 +77,7 @@ class Usage(Case):
         with open(os.path.join(self.folder, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
             file.write("no trace" * 1000)
         for words in (["report", "nosuch"], ["report", "empty"], ["report", "empty", "--json"], ["recover", "nosuch"],
-                      ["export", "nosuch", "-f", "otf2"]):
+                      ["recover", "empty"], ["export", "nosuch", "-f", "otf2"]):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertIn(words[1], result.stderr)
@@ -228,6 +228,28 @@ class Afterwards(Case):
         self.assertEqual(report["end_states"]["recovered"], 1)
         again = self.call("recover", folder)
         self.assertEqual((again.returncode, again.stderr), (0, ""))
+
+    def test_recovers_what_a_running_job_has_so_far(self):
+        with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "linger"], cwd=self.folder, env=self.environment(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            self.assertEqual(process.stdout.readline(), b"waiting\n")
+            folder = self.run_folder()
+            so_far = self.call("recover", folder)
+            self.assertEqual(so_far.returncode, 0)
+            self.assertIn("still runs", so_far.stderr)
+            report = json.loads(self.call("report", folder, "--json").stdout)
+            self.assertEqual(report["mpi_calls"], CALLS - 1)
+            process.communicate(b"\n", timeout=50)
+        report = json.loads(self.call("report", folder, "--json").stdout)
+        self.assertEqual(report["mpi_calls"], CALLS, "the whole trace has taken the copy's place")
+        self.assertEqual(report["end_states"]["recovered"], 0)
+
+    def test_a_trace_without_calls_is_called_that(self):
+        folder = self.make_run()
+        for path in glob.glob(os.path.join(folder, "rank-*.mgt")):
+            with open(path, "r+b") as file:
+                file.truncate(5000)
+        self.assertIn("cut short or damaged", self.call("report", folder).stdout)
 
     def test_reports_what_is_left_of_damaged_traces(self):
         folder = self.make_run()

@@ -108,6 +108,12 @@ TEST(TraceFile, DoesNotShowAPendingCallOfAFinishedProcess) {
   EXPECT_EQ(calls_of(*parsed(trace), 0).size(), 1u);
 }
 
+TEST(TraceFile, TellsThatTheFirstCallsWereGivenUp) {
+  const std::vector<Word> call = {call_word0(10, 3), call_word1(5, 0, FactKind::kNone, 0)};
+  EXPECT_FALSE(parsed(SampleTrace().events(0, 0, 100, call))->definitions().locations.at(0).lacks_beginning);
+  EXPECT_TRUE(parsed(SampleTrace().events(0, 7, 100, call))->definitions().locations.at(0).lacks_beginning);
+}
+
 TEST(TraceFile, OrdersChunksByTheirSequence) {
   SampleTrace trace;
   trace.events(0, 1, 3000, {call_word0(0, 1), 0}).events(0, 2, 4000, {call_word0(0, 1), 0}).events(0, 0, 2000, {call_word0(0, 1), 0});

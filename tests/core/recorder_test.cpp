@@ -210,6 +210,29 @@ TEST_F(RecorderTest, AThreadThatEndedLeavesItsCalls) {
   (void)recorder.finish(EndState::kFinalized);
 }
 
+TEST_F(RecorderTest, ThreadsThatComeAndGoTakeLittleOfTheBuffer) {
+  Recorder& recorder = make(std::uint64_t{16} << 20, BufferPolicy::kStop);
+  for (int i = 0; i < 1000; ++i) on_a_thread([&] { record(recorder, 0, 3); });  // 64 MB in whole first chunks
+  (void)recorder.finish(EndState::kFinalized);
+  std::size_t kept = 0;
+  for (const auto& of_location : numbers()) kept += of_location.size();
+  EXPECT_EQ(kept, 3000u);
+}
+
+TEST_F(RecorderTest, ACompletionWithoutAStartIsCounted) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  on_a_thread([&] {
+    EventBuffer* buffer = recorder.buffer_of_this_thread();
+    encoding::Word* to = buffer->cursor();
+    to[0] = encoding::entry_word(recorder.ticks(), buffer->base_ticks(), 3);
+    to[1] = encoding::Word{encoding::kHasFacts} << 56;
+    to[2] = encoding::short_fact(FactKind::kRecvComplete, 9);
+    buffer->commit(to + 3);
+  });
+  (void)recorder.finish(EndState::kFinalized);
+  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kUnknownRequest)], 1u);
+}
+
 TEST_F(RecorderTest, AFullBufferAtAThreadsEndIsNoTrouble) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   on_a_thread([&] { record(recorder, 0, 150'000); });

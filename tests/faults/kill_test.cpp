@@ -94,7 +94,8 @@ TEST(Kill, ShowsWhatTheProcessWasWaitingIn) {
   Call call;
   std::vector<Fact> facts;
   ASSERT_TRUE(file->pending_call(0, call, facts));
-  EXPECT_TRUE(facts.empty() || facts[0].tag == 77) << "posted with tag 77";
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(facts[0].tag, 77);
 }
 
 TEST(Kill, BeforeTheTraceIsMadeLeavesNothingHalfMade) {

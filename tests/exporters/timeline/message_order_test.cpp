@@ -63,6 +63,14 @@ TEST(MessageOrder, TellsMessagesOfOneSeriesApart) {
   EXPECT_NE(ids[1], ids[2]);
 }
 
+TEST(MessageOrder, NamesNothingWhereTheBeginningIsMissing) {
+  SampleProcess late = sender({7, 7});
+  late.definitions().locations[0].lacks_beginning = true;
+  const auto ids = flow_ids({late}, 0);
+  EXPECT_THAT(ids, SizeIs(2));
+  EXPECT_THAT(ids, Each(kUnknown));
+}
+
 TEST(MessageOrder, TellsOppositeDirectionsApart) {
   SampleProcess rank1(1, 4);
   rank1.call("MPI_Send", 0, 5, {send(0, 7, 8)});

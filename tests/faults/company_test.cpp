@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "tests/faults/process.h"
+
+/// Ranks that lack the library, and ranks that are late: nobody waits for ever, nobody decides alone.
+namespace megascope::faults {
+namespace {
+
+constexpr int kPatienceS = 60;
+
+/// One rank, with `preload` or without.
+struct Rank {
+  std::string preload;
+};
+
+std::string library() { return MEGASCOPE_TEST_LIBRARY; }
+
+Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) {
+  Command command{.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "--allow-run-as-root"},
+                  .environment = {"OMPI_MCA_mpi_yield_when_idle=1", "MEGASCOPE_EXPORT=none",
+                                  "MEGASCOPE_OUT=" + (folder / "slow-run")},
+                  .folder = folder.path(), .before_exec = {}};
+  for (const Rank& rank : ranks) {
+    std::vector<std::string>& words = command.arguments;
+    if (&rank != &ranks.front()) words.emplace_back(":");
+    words.insert(words.end(), {"-n", "1"});
+    if (!rank.preload.empty()) words.insert(words.end(), {"-x", "LD_PRELOAD=" + rank.preload});
+    words.insert(words.end(), {MEGASCOPE_TEST_RING, "20"});
+  }
+  Child child(command);
+  return child.wait(kPatienceS);
+}
+
+bool exists(const std::string& path) { return std::filesystem::exists(path); }
+
+TEST(Company, WaitsForARank0ThatIsSlowToBegin) {
+  const TemporaryFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const Ending ending = run_ranks(folder, {{library() + ":" + MEGASCOPE_TEST_SLOW_MKDIR}, {library()}});
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it was slow";
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
+  EXPECT_TRUE(exists(folder / "slow-run/rank-1.mgt"));
+  EXPECT_EQ(occurrences(ending.err, "no common trace"), 0) << ending.err;
+}
+
+TEST(Company, WithoutTheLastRankIsNotHeld) {
+  const TemporaryFolder folder;
+  const Ending ending = run_ranks(folder, {{library()}, {library()}, {{}}});
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "(missing: 2)"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << "one rank speaks\n" << ending.err;
+  EXPECT_TRUE(exists(folder / "slow-run/rank-0.mgt"));
+}
+
+TEST(Company, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
+  const TemporaryFolder folder;
+  const Ending ending = run_ranks(folder, {{{}}, {library()}, {library()}});
+  EXPECT_FALSE(ending.has_timed_out);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "(missing: 0)"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "Alone 1 of 3 ranks"), 1) << ending.err;
+  for (const char* name : {"slow-run/solo-1/rank-1.mgt", "slow-run/solo-2/rank-2.mgt", "slow-run/solo-2/report.txt"}) {
+    EXPECT_TRUE(exists(folder / name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace megascope::faults
