@@ -107,7 +107,7 @@ void RequestTable::displace(RequestEntry*& slot, RequestEntry* entry, unsigned k
   }
 }
 
-RequestEntry* RequestTable::insert(std::uint64_t key, bool is_nested) noexcept {
+RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location, bool is_nested) noexcept {
   lock();
   const bool has_slots = (slots_ != nullptr && (count_ + 1) * 2 <= mask_) || grow() ||
                          (slots_ != nullptr && count_ < mask_);
@@ -118,6 +118,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key, bool is_nested) noexcept {
     return nullptr;
   }
   entry->key = key;
+  entry->location = location;  // others look at it as soon as it is in the list of the shared handle
   if (key == key_of(g_handles.request_shared)) {
     insert_shared(entry);
   } else {

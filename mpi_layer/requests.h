@@ -39,7 +39,7 @@ class RequestTable {
   /// A new entry for a handle, with defaults in it. An old one under the same handle, whose completion was not seen, is
   /// replaced; or kept behind it for a while, under MPI_THREAD_MULTIPLE or where `is_nested` says that an enclosing call may
   /// be about to tell. nullptr: no memory (counted).
-  RequestEntry* insert(std::uint64_t key, bool is_nested = false) noexcept;
+  RequestEntry* insert(std::uint64_t key, LocationId location = 0, bool is_nested = false) noexcept;
   /// The operation that `key` meant when horizon() was taken; of several with the shared handle the first of the thread,
   /// else the first. nullptr: not ours. An entry stays where it is until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
@@ -105,11 +105,10 @@ inline RequestTable& requests() noexcept { return g_requests; }
 /// if that is set already).
 [[gnu::always_inline]] inline RequestId start_request(MpiThread& thread, MPI_Request request,
                                                       const Fact& start) noexcept {
-  RequestEntry* entry = requests().insert(key_of(request), thread.depth != 0);
+  RequestEntry* entry = requests().insert(key_of(request), thread.buffer->location(), thread.depth != 0);
   if (entry == nullptr) [[unlikely]] return start.request;
   entry->start = detail::copy_of(start);
   if (start.request == kNoRequest) entry->start.request = entry->serial;
-  entry->location = thread.buffer->location();
   return entry->start.request;
 }
 /// The same for a persistent request, which is inactive.

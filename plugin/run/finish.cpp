@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -70,8 +71,16 @@ void Session::end(Collective* collective, const Company& company) {
   if (!stored.is_ok()) {
     notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
   }
+  if (collective != nullptr) return conclude(*collective, company);
   const std::unique_ptr<Collective> single = make_single_collective();
-  Collective& group = collective != nullptr ? *collective : *single;
+  try {
+    conclude(*single, company);
+  } catch (const std::bad_alloc&) {  // together, the others would wait for us
+    complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_);
+  }
+}
+
+void Session::conclude(Collective& group, const Company& company) {
   Status status = share_folder(group, company);
   if (!status.is_ok()) {
     complain(status.message());
@@ -187,6 +196,7 @@ void Session::run_exports(Collective& collective, const std::vector<ProcessClock
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
     opened = check_room(folder_, trace_bytes, facts_.world_size);
+    opened.update(check_memory(trace_bytes));
   }
   opened = agree(collective, opened);
   for (const std::string& format : formats) {

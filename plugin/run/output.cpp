@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -150,6 +151,17 @@ Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int
   if (statvfs(folder.c_str(), &info) == 0 && std::uint64_t{info.f_bavail} * info.f_frsize < needed) {
     return Status::error("less than " + human_bytes(needed) + " is free in " + folder);
   }
+  return Status::ok();
+}
+
+Status check_memory(std::uint64_t trace_bytes) {
+  // The trace is mapped, a message takes up to 16 bytes to name it, a record of the export up to twice the call's.
+  constexpr std::uint64_t kGrowth = 3;
+  constexpr std::uint64_t kBaseBytes = std::uint64_t{96} << 20;
+  const std::uint64_t needed = trace_bytes * kGrowth + kBaseBytes;
+  void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return Status::error("less than " + human_bytes(needed) + " of memory is left to the process");
+  munmap(memory, needed);
   return Status::ok();
 }
 

@@ -30,6 +30,7 @@ class Session final : public Runtime {
   void make_folder();
   void say_start(const StartFacts& facts);
 
+  void conclude(Collective& group, const Company& company);
   Status share_folder(Collective& collective, const Company& company);
   void bring_trace();
   std::vector<ProcessClock> share_clocks(Collective& collective);

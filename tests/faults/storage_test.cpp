@@ -166,6 +166,22 @@ TEST(RunFolder, CannotBeMade) {
   }
 }
 
+TEST(Memory, ThatIsScarceEndsNoProgram) {
+  int tried = 0;
+  for (const rlim_t most_kib : {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
+    const auto scarce = [most_kib] { limit(RLIMIT_AS, most_kib << 10); };
+    Trial bare("cheap", kManyCalls);
+    bare.before_exec(scarce);
+    if (run(bare.bare()).exit_code != 0) continue;
+    ++tried;
+    Trial trial("cheap", kManyCalls);
+    trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec(scarce);
+    const Ending ending = run(trial.preloaded());
+    EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n" << ending.err;
+  }
+  EXPECT_GT(tried, 0);
+}
+
 /// The kernel would end the program by SIGXFSZ at the first byte beyond its limit.
 TEST(FileSizeLimit, IsKept) {
   for (const rlim_t most : {rlim_t{16} << 10, rlim_t{300} << 10, rlim_t{2} << 20}) {
