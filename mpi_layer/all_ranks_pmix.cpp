@@ -41,6 +41,8 @@ bool find(void* library, const char* name, Function& function) {
 bool load() {
   // Without a launcher there is no server to ask, and PMIx_Init would look for one.
   if (config::environment_value("PMIX_NAMESPACE").empty()) return false;
+  // Handed down by a process that was started without a launcher and started this one: not about us.
+  if (config::environment_value("OMPI_MCA_ess") == "singleton") return false;
   void* library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
   return find(library, "PMIx_Init", g_pmix.init) && find(library, "PMIx_Put", g_pmix.put) &&

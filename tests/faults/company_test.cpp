@@ -71,5 +71,16 @@ TEST(Company, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   }
 }
 
+TEST(Company, AProgramStartedByARecordedOneIsOnItsOwn) {
+  const TemporaryFolder folder;
+  Command command{.arguments = {MEGASCOPE_TEST_RING, "2", MEGASCOPE_TEST_RING},
+                  .environment = {"LD_PRELOAD=" + library(), "MEGASCOPE_EXPORT=none"},
+                  .folder = folder.path(), .before_exec = {}};
+  Child child(command);
+  const Ending ending = child.wait(kPatienceS);
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 2) << ending.err;
+}
+
 }  // namespace
 }  // namespace megascope::faults
