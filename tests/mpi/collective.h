@@ -8,8 +8,10 @@
 /// say the same.
 namespace megascope::mpitest {
 
-/// In place of arguments that MPI ignores on a rank: reading one shows.
-inline constexpr int kBogusCount = -777;
+/// In place of arguments that MPI ignores on a rank: reading one shows. The count is large, not negative: of a negative one no
+/// bytes are counted. The type is no handle, and crashes whoever asks for its size.
+inline constexpr int kBogusCount = 7654321;
+inline const MPI_Datatype kBogusType = reinterpret_cast<MPI_Datatype>(std::uintptr_t{24});
 inline void* const kBogusBuffer = reinterpret_cast<void*>(std::uintptr_t{8});
 inline int* const kBogusCounts = reinterpret_cast<int*>(std::uintptr_t{16});
 

@@ -85,21 +85,21 @@ const Scenario kGather(
       const std::array<int, 2> starts{0, 2};
       const int root = root_in_b(me);
       if (is_in_a(me)) {
-        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root,
+        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, kBogusType, root,
                        bridge.inter);
         MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), counts[at(me.rank / 2)], MPI_INT,
-                       kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL, root, bridge.inter);
+                       kBogusBuffer, kBogusCounts, kBogusCounts, kBogusType, root, bridge.inter);
       } else if (is_root(me)) {
-        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), 2, MPI_INT, root,
+        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, kBogusBuffer, kBogusCount, kBogusType, in.data(), 2, MPI_INT, root,
                        bridge.inter);
         expect(in[at(2 * group_size(me) - 1)] == me.size - 2, "the last of A");
-        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), counts.data(),
+        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, kBogusBuffer, kBogusCount, kBogusType, in.data(), counts.data(),
                        starts.data(), MPI_INT, root, bridge.inter);
       } else {
-        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, kBogusBuffer, kBogusCount,
-                       MPI_DATATYPE_NULL, root, bridge.inter);
-        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, kBogusBuffer, kBogusCounts,
-                       kBogusCounts, MPI_DATATYPE_NULL, root, bridge.inter);
+        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, kBogusBuffer, kBogusCount, kBogusType, kBogusBuffer, kBogusCount,
+                       kBogusType, root, bridge.inter);
+        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, kBogusBuffer, kBogusCount, kBogusType, kBogusBuffer, kBogusCounts,
+                       kBogusCounts, kBogusType, root, bridge.inter);
       }
     },
     [](const Who& me) -> Lines {
@@ -122,21 +122,21 @@ const Scenario kScatter(
       const std::array<int, 2> starts{0, 2};
       const int root = root_in_b(me);
       if (is_in_a(me)) {
-        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), 2, MPI_INT, root,
+        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, kBogusType, in.data(), 2, MPI_INT, root,
                        bridge.inter);
         expect(in[1] == 5 + me.rank, "one's own block");
-        MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL, in.data(),
+        MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, kBogusType, in.data(),
                        counts[at(me.rank / 2)], MPI_INT, root, bridge.inter);
       } else if (is_root(me)) {
-        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root,
+        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, out.data(), 2, MPI_INT, kBogusBuffer, kBogusCount, kBogusType, root,
                        bridge.inter);
         MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, out.data(), counts.data(), starts.data(), MPI_INT, kBogusBuffer,
-                       kBogusCount, MPI_DATATYPE_NULL, root, bridge.inter);
+                       kBogusCount, kBogusType, root, bridge.inter);
       } else {
-        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, kBogusBuffer, kBogusCount,
-                       MPI_DATATYPE_NULL, root, bridge.inter);
-        MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL,
-                       kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root, bridge.inter);
+        MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, kBogusType, kBogusBuffer, kBogusCount,
+                       kBogusType, root, bridge.inter);
+        MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, kBogusType,
+                       kBogusBuffer, kBogusCount, kBogusType, root, bridge.inter);
       }
     },
     [](const Who& me) -> Lines {

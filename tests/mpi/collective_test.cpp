@@ -37,14 +37,14 @@ const Scenario kGather(
       std::array<short, 24> in{};
       void* recvbuf = is_root ? in.data() : kBogusBuffer;
       const int recvcount = is_root ? 6 : kBogusCount;
-      MPI_Datatype recvtype = is_root ? MPI_SHORT : MPI_DATATYPE_NULL;
+      MPI_Datatype recvtype = is_root ? MPI_SHORT : kBogusType;
       MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 3, MPI_INT, recvbuf, recvcount, recvtype, root, MPI_COMM_WORLD);
       expect(!is_root || in[at(6 * root)] == root, "the last block is the root's own");
       if (is_root) {
-        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(), 6, MPI_SHORT, root,
+        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, MPI_IN_PLACE, kBogusCount, kBogusType, in.data(), 6, MPI_SHORT, root,
                        MPI_COMM_WORLD);
       } else {
-        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 3, MPI_INT, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, root,
+        MEGASCOPE_BOTH(MPI_Gather, MPI_Igather, out.data(), 3, MPI_INT, kBogusBuffer, kBogusCount, kBogusType, root,
                        MPI_COMM_WORLD);
       }
     },
@@ -67,10 +67,10 @@ const Scenario kScatter(
         MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, out.data(), 2, MPI_DOUBLE, in.data(), 2, MPI_DOUBLE, root,
                        MPI_COMM_WORLD);
         MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, out.data(), 2, MPI_DOUBLE, MPI_IN_PLACE, kBogusCount,
-                       MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+                       kBogusType, root, MPI_COMM_WORLD);
       } else {
         for (int round = 0; round < 2; ++round) {
-          MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, MPI_DATATYPE_NULL, in.data(), 2, MPI_DOUBLE,
+          MEGASCOPE_BOTH(MPI_Scatter, MPI_Iscatter, kBogusBuffer, kBogusCount, kBogusType, in.data(), 2, MPI_DOUBLE,
                          root, MPI_COMM_WORLD);
         }
       }
@@ -91,7 +91,7 @@ const Scenario kAllgather(
       std::array<int, 8> in{};
       MEGASCOPE_BOTH(MPI_Allgather, MPI_Iallgather, out.data(), 2, MPI_INT, in.data(), 8, MPI_BYTE, MPI_COMM_WORLD);
       expect(in[1] == 5, "blocks arrive");
-      MEGASCOPE_BOTH(MPI_Allgather, MPI_Iallgather, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(), 2, MPI_INT,
+      MEGASCOPE_BOTH(MPI_Allgather, MPI_Iallgather, MPI_IN_PLACE, kBogusCount, kBogusType, in.data(), 2, MPI_INT,
                      MPI_COMM_WORLD);
     },
     [](const Who& me) -> Lines {
@@ -108,6 +108,7 @@ const Scenario kAlltoall(
       out[at(3 * me.next())] = 7;
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, out.data(), 3, MPI_LONG, in.data(), 3, MPI_LONG, MPI_COMM_WORLD);
       expect(in[at(3 * me.previous())] == 7, "blocks arrive");
+      // Open MPI's MPI_Ialltoall looks at the type that it ignores: it has to be one.
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(), 3, MPI_LONG,
                      MPI_COMM_WORLD);
       MEGASCOPE_BOTH(MPI_Alltoall, MPI_Ialltoall, nullptr, 0, MPI_LONG, nullptr, 0, MPI_LONG, MPI_COMM_WORLD);

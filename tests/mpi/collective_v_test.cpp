@@ -3,7 +3,7 @@
 
 #include "tests/mpi/collective.h"
 
-/// Collectives with a block size a rank: rank i's block has i + 1 elements. The root is rank 0.
+/// Collectives with a block size a rank: rank i's block has i + 1 elements. The root is the last rank.
 namespace megascope::mpitest {
 namespace {
 
@@ -27,52 +27,56 @@ const Scenario kGatherv(
     "MpiGatherv.OthersReceiveArgumentsAreNotRead",
     [](const Who& me) {
       const Blocks blocks(me.size);
+      const int root = me.size - 1;
       std::vector<int> out(8, me.rank);
       std::vector<int> in(16, -1);
-      if (me.rank == 0) {
-        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), 1, MPI_INT, in.data(), blocks.counts.data(),
-                       blocks.starts.data(), MPI_INT, 0, MPI_COMM_WORLD);
-        expect(in[at(blocks.total - 1)] == me.size - 1, "the last block arrives");
-        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(),
-                       blocks.counts.data(), blocks.starts.data(), MPI_INT, 0, MPI_COMM_WORLD);
+      if (me.rank == root) {
+        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), me.size, MPI_INT, in.data(), blocks.counts.data(),
+                       blocks.starts.data(), MPI_INT, root, MPI_COMM_WORLD);
+        expect(in[0] == 0 && in[at(blocks.total - 1)] == root, "the first and the last block arrive");
+        MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, MPI_IN_PLACE, kBogusCount, kBogusType, in.data(), blocks.counts.data(),
+                       blocks.starts.data(), MPI_INT, root, MPI_COMM_WORLD);
       } else {
         for (int round = 0; round < 2; ++round) {
           MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, out.data(), me.rank + 1, MPI_INT, kBogusBuffer, kBogusCounts,
-                         kBogusCounts, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+                         kBogusCounts, kBogusType, root, MPI_COMM_WORLD);
         }
       }
     },
     [](const Who& me) -> Lines {
-      const bool is_root = me.rank == 0;
+      const bool is_root = me.rank == me.size - 1;
+      const std::string root = text("root %d", me.size - 1);
       return Pairs()
-          .add("Gatherv", "root 0", 4 * (me.rank + 1), is_root ? 4 * total(me) : 0)
-          .add("Gatherv", "root 0", is_root ? 0 : 4 * (me.rank + 1), is_root ? 4 * (total(me) - 1) : 0);
+          .add("Gatherv", root, 4 * (me.rank + 1), is_root ? 4 * total(me) : 0)
+          .add("Gatherv", root, is_root ? 0 : 4 * (me.rank + 1), is_root ? 4 * (total(me) - me.size) : 0);
     });
 
 const Scenario kScatterv(
     "MpiScatterv.OthersSendArgumentsAreNotRead",
     [](const Who& me) {
       const Blocks blocks(me.size);
+      const int root = me.size - 1;
       std::vector<int> out(16, 6);
       std::vector<int> in(8, -1);
-      if (me.rank == 0) {
+      if (me.rank == root) {
         MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, out.data(), blocks.counts.data(), blocks.starts.data(), MPI_INT,
-                       in.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+                       in.data(), me.size, MPI_INT, root, MPI_COMM_WORLD);
         MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, out.data(), blocks.counts.data(), blocks.starts.data(), MPI_INT,
-                       MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+                       MPI_IN_PLACE, kBogusCount, kBogusType, root, MPI_COMM_WORLD);
       } else {
         for (int round = 0; round < 2; ++round) {
-          MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL,
-                         in.data(), me.rank + 1, MPI_INT, 0, MPI_COMM_WORLD);
+          MEGASCOPE_BOTH(MPI_Scatterv, MPI_Iscatterv, kBogusBuffer, kBogusCounts, kBogusCounts, kBogusType, in.data(),
+                         me.rank + 1, MPI_INT, root, MPI_COMM_WORLD);
         }
       }
       expect(in[at(me.rank)] == 6, "one's own block arrives");
     },
     [](const Who& me) -> Lines {
-      const bool is_root = me.rank == 0;
+      const bool is_root = me.rank == me.size - 1;
+      const std::string root = text("root %d", me.size - 1);
       return Pairs()
-          .add("Scatterv", "root 0", is_root ? 4 * total(me) : 0, 4 * (me.rank + 1))
-          .add("Scatterv", "root 0", is_root ? 4 * (total(me) - 1) : 0, is_root ? 0 : 4 * (me.rank + 1));
+          .add("Scatterv", root, is_root ? 4 * total(me) : 0, 4 * (me.rank + 1))
+          .add("Scatterv", root, is_root ? 4 * (total(me) - me.size) : 0, is_root ? 0 : 4 * (me.rank + 1));
     });
 
 const Scenario kAllgatherv(
@@ -84,7 +88,7 @@ const Scenario kAllgatherv(
       MEGASCOPE_BOTH(MPI_Allgatherv, MPI_Iallgatherv, out.data(), me.rank + 1, MPI_INT, in.data(), blocks.counts.data(),
                      blocks.starts.data(), MPI_INT, MPI_COMM_WORLD);
       expect(in[at(blocks.total - 1)] == me.size - 1, "the last block arrives");
-      MEGASCOPE_BOTH(MPI_Allgatherv, MPI_Iallgatherv, MPI_IN_PLACE, kBogusCount, MPI_DATATYPE_NULL, in.data(),
+      MEGASCOPE_BOTH(MPI_Allgatherv, MPI_Iallgatherv, MPI_IN_PLACE, kBogusCount, kBogusType, in.data(),
                      blocks.counts.data(), blocks.starts.data(), MPI_INT, MPI_COMM_WORLD);
     },
     [](const Who& me) -> Lines {
@@ -112,7 +116,7 @@ const Scenario kAlltoallv(
         starts[at(i)] = 8 * i;
       }
       std::vector<char> both(64, 'c');
-      MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, MPI_IN_PLACE, kBogusCounts, kBogusCounts, MPI_DATATYPE_NULL,
+      MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, MPI_IN_PLACE, kBogusCounts, kBogusCounts, kBogusType,
                      both.data(), counts.data(), starts.data(), MPI_CHAR, MPI_COMM_WORLD);
     },
     [](const Who& me) -> Lines {
