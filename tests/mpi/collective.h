@@ -24,10 +24,11 @@ inline int* const kBogusCounts = reinterpret_cast<int*>(std::uintptr_t{16});
     MPI_Wait(&request_, MPI_STATUS_IGNORE);         \
   } while (false)
 
-/// Lines of such pairs, in order, on one communicator.
+/// Lines of such pairs, in order, on one communicator. first_request: the number of the first of their requests.
 class Pairs {
  public:
-  explicit Pairs(std::string comm = "world", int first_sequence = 0) : comm_(std::move(comm)), sequence_(first_sequence) {}
+  explicit Pairs(std::string comm = "world", int first_sequence = 0, int first_request = 1)
+      : comm_(std::move(comm)), sequence_(first_sequence), request_(first_request - 1) {}
 
   /// name: "Bcast". root: "" for none, else "root 3". Bytes of this rank.
   Pairs& add(const char* name, const std::string& root, std::int64_t sent, std::int64_t received) {
@@ -51,7 +52,7 @@ class Pairs {
  private:
   std::string comm_;
   int sequence_;
-  int request_ = 0;
+  int request_;
   Lines lines_;
 };
 
