@@ -4,7 +4,7 @@ readers that are not ours.
 
   run_app.py lammps|hpcc --library FILE --tools FOLDER --trace-processor FOLDER
 
-Exit code 0: all is well; 1: a difference or a defect, named; 77: the program is not installed.
+Exit code 0: all is well; 1: a difference or a defect, named; 77: the program, or what judges its traces, is not installed.
 """
 
 import argparse
@@ -107,8 +107,8 @@ def judge_traces(run_folder, arguments):
         fail(f"calls by function differ: {by_function} in the report, {otf2['calls']} in OTF2")
     processor = pathlib.Path(arguments.trace_processor) / "trace_processor.wasm"
     if not processor.exists() or not shutil.which("node"):
-        print("not judged by Perfetto's trace processor: it is not here")
-        return
+        print("skipped: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")
+        sys.exit(77)
     os.environ["TRACE_PROCESSOR"] = str(processor.parent)
     for name in ("trace.perfetto-trace", "trace.json.gz"):
         if not (run_folder / name).exists():

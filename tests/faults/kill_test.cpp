@@ -27,7 +27,7 @@ bool wait_for_book(Child& child, const Trial& trial, std::uint64_t count, int ra
 /// 24 single processes, each killed at another moment after its first calls.
 void kill_at_random_moments(unsigned seed) {
   std::mt19937 random(seed);
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < 25; ++i) {
     const Trial trial("until-killed");
     Child child(trial.preloaded());
     ASSERT_TRUE(wait_for_book(child, trial, 1)) << child.wait(1).err;
