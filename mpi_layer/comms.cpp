@@ -1,6 +1,7 @@
 #include "mpi_layer/comms.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -211,8 +212,8 @@ void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
 
 void rename_comm(CommState& state, const char* name) noexcept {
   const std::lock_guard lock(g_mutex);
-  state.name = name;
-  if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, name);
+  state.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+  if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, state.name);
 }
 
 }  // namespace megascope::mpi

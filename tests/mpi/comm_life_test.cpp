@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -217,6 +218,45 @@ const Scenario kSubsets(
         EXPECT_EQ(run.comm(rank, "half").global_name, run.comm(first_of_half, "half").global_name);
       }
       EXPECT_NE(run.comm(0, "first of all").global_name, run.comm(0, "second of all").global_name);
+    });
+
+const std::string kLong(200, 'n');
+
+/// MPI keeps MPI_MAX_OBJECT_NAME - 1 bytes of a name. MPI-4.1 §7.8. The last of its file: the world
+/// keeps its new name.
+const Scenario kNames(
+    "MpiCommSetName.OfAnyLengthAndOfThePredefined",
+    [](const Who&) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_SELF, &comm);
+      MPI_Comm_set_name(comm, kLong.c_str());
+      std::array<char, MPI_MAX_OBJECT_NAME> name{};
+      int length = -1;
+      MPI_Comm_get_name(comm, name.data(), &length);
+      expect(length == MPI_MAX_OBJECT_NAME - 1 && name.data() == kLong.substr(0, at(length)),
+             "MPI cuts it");
+      MPI_Comm_set_name(MPI_COMM_WORLD, "everybody");
+      MPI_Comm_set_name(MPI_COMM_SELF, "myself");
+      MPI_Comm_get_name(MPI_COMM_WORLD, name.data(), &length);
+      expect(std::strcmp(name.data(), "everybody") == 0, "the world's new name");
+      MPI_Comm_free(&comm);
+    },
+    [](const Who&) -> Lines {
+      const std::string name = kLong.substr(0, MPI_MAX_OBJECT_NAME - 1);
+      return {"MPI_Comm_dup on self | coll #0 sent 0 received 0; created " + name,
+              "MPI_Comm_set_name on " + name,
+              "MPI_Comm_get_name on " + name,
+              "MPI_Comm_set_name on world",
+              "MPI_Comm_set_name on self",
+              "MPI_Comm_get_name on world",
+              "MPI_Comm_free on " + name + " | ended " + name};
+    },
+    {1, 2, 4},
+    [](const Recorded& run) {
+      for (int rank = 0; rank < run.rank_count(); ++rank) {
+        EXPECT_EQ(run.comm(rank, "world").name, "everybody");
+        EXPECT_EQ(run.comm(rank, "self").name, "myself");
+      }
     });
 
 }  // namespace
