@@ -20,6 +20,7 @@ struct Handles {
   MPI_Message message_null;
   MPI_Message message_no_proc;
   MPI_Group group_null;
+  MPI_File file_null;
   MPI_Errhandler errors_return;
 };
 extern Handles g_handles;
@@ -31,6 +32,8 @@ const char* built_for();
 
 /// Bytes received, as MPI_Get_count in MPI_BYTE would say, without a call.
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
+/// Makes received_bytes() of it `bytes`.
+void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
 bool is_cancelled(const MPI_Status& status) noexcept;
 
 /// A handle as a number: the key of our tables.

@@ -30,6 +30,7 @@ bool resolve_handles() {
   is_complete = resolve("ompi_message_null", to.message_null) && is_complete;
   is_complete = resolve("ompi_message_no_proc", to.message_no_proc) && is_complete;
   is_complete = resolve("ompi_mpi_group_null", to.group_null) && is_complete;
+  is_complete = resolve("ompi_mpi_file_null", to.file_null) && is_complete;
   is_complete = resolve("ompi_mpi_errors_return", to.errors_return) && is_complete;
   if (!resolve("ompi_request_empty", to.request_shared)) to.request_shared = to.request_null;
   return is_complete;
@@ -38,6 +39,7 @@ bool resolve_handles() {
 const char* built_for() { return "Open MPI"; }
 
 std::uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
+void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept { status._ucount = bytes; }
 bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
 
 Status check_mpi_library() {

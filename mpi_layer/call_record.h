@@ -24,6 +24,7 @@ struct CallRecord {
   RequestArrays* arrays = nullptr;  ///< of a completing call over an array
   std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
   CommState* state = nullptr;     ///< of `comm`
+  FileState* file = nullptr;      ///< of a call on a file
 };
 
 inline constexpr std::uint32_t kMaxInlineStagedWords = 64;

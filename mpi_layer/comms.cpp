@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mpi_layer/hash.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -26,19 +27,6 @@ std::map<std::uint64_t, std::uint32_t>& repetition_counts() {
 }
 CommId g_next_id = 0;
 MPI_Group g_world_group;
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
-  hash ^= value + 0x9E3779B97F4A7C15U + (hash << 6) + (hash >> 2);
-  hash ^= hash >> 31;
-  hash *= 0x7FB5D329728EA185U;
-  return hash ^ hash >> 27;
-}
-
-std::uint64_t hash_text(const char* text) noexcept {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001B3U;
-  return hash;
-}
 
 void ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;

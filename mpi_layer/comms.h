@@ -25,6 +25,7 @@ struct CommState {
   bool is_inter = false;
   std::uint32_t collective_count = 0;  ///< started on it so far; one thread at a time, by MPI's rules
   std::uint32_t creation_count = 0;    ///< communicators made from it by calls collective over all of it
+  std::uint32_t file_open_count = 0;   ///< MPI_File_open on it so far
   std::string name;
   std::vector<std::int32_t> members;         ///< world ranks
   std::vector<std::int32_t> remote_members;

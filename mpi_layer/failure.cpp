@@ -1,4 +1,5 @@
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/meaning_request.h"
@@ -9,6 +10,14 @@ bool p2p::is_truncation_error(int rc) noexcept {
   int error_class = 0;
   twin<Fn::Error_class>()(rc, &error_class);
   return error_class == MPI_ERR_TRUNCATE;
+}
+
+FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept {
+  if (whence == MPI_SEEK_SET) return {offset, SeekFrom::kStart, shown_offset(offset)};
+  FileSeek seek{.asked = offset, .from = whence == MPI_SEEK_CUR ? SeekFrom::kCurrent : SeekFrom::kEnd};
+  MPI_Offset position = 0;
+  if (!is_shared && twin<Fn::File_get_position>()(file, &position) == MPI_SUCCESS) seek.reached = shown_offset(position);
+  return seek;
 }
 
 bool is_refusal(int rc) noexcept {

@@ -96,6 +96,8 @@ bool has_full_meaning(Fn fn, const std::string& name) {
       return !name.starts_with("MPI_Grequest");
     case Group::kComm:
       return true;
+    case Group::kIo:
+      return name != "MPI_File_create_errhandler" && name != "MPI_Register_datarep";
     case Group::kEnv:
       return kFullEnvironment.contains(name);
     default:

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "core/record/file_fact.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
 
@@ -278,7 +279,34 @@ void stage_collective(MpiThread& thread, const RequestEntry& entry) noexcept {
   }
 }
 
+bool is_transfer(FactKind kind) noexcept {
+  return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
+}
+
+/// Something happened to the request that says nothing more; of a transfer the file.
+void stage_event(MpiThread& thread, const Fact& start, FactKind kind) noexcept {
+  Fact fact = is_file_fact(kind) ? file_fact(kind, file_of(start), start.comm) : Fact{.kind = kind};
+  fact.request = start.request;
+  stage(thread, fact);
+}
+
 }  // namespace
+
+void stage_transferred(MpiThread& thread, const Fact& start, LocationId location, const MPI_Status* status) noexcept {
+  Fact done = start;
+  done.kind = is_file_write(start.kind) ? FactKind::kFileWriteComplete : FactKind::kFileReadComplete;
+  if (status != nullptr) {
+    set_transferred(done, received_bytes(*status));
+  } else if (Recorder* active = recorder()) {
+    active->count_loss(LossCause::kSizeUnknown);
+  }
+  const bool is_as_asked = done.bytes_received == 0 && location == thread.buffer->location() && !thread.buffer->is_lossy();
+  if (is_as_asked) {
+    stage_short(thread, done.kind, done.request);
+  } else {
+    stage(thread, done);
+  }
+}
 
 void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
                       int error) noexcept {
@@ -290,7 +318,7 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
                              is_cancelled(*status);
   if (kind == FactKind::kNone) {
   } else if (was_cancelled) {
-    stage(thread, {.kind = FactKind::kCancelled, .request = entry->start.request});
+    stage_event(thread, entry->start, is_transfer(kind) ? FactKind::kFileCancelled : FactKind::kCancelled);
   } else if (!is_message) {
     stage(thread, {.kind = FactKind::kRequestFreed, .request = entry->start.request});
   } else if (kind == FactKind::kSendRequest) {
@@ -299,6 +327,8 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
     stage_receive(thread, *entry, status);
   } else if (kind == FactKind::kCollectiveRequest) {
     stage_collective(thread, *entry);
+  } else if (is_transfer(kind)) {
+    stage_transferred(thread, entry->start, entry->location, status);
   }
   if (entry->is_persistent) {
     entry->is_cancel_requested.store(false, std::memory_order_relaxed);
@@ -311,7 +341,7 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
 void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept {
   const RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
   if (entry == nullptr || entry->start.kind == FactKind::kNone || !entry->is_active) return;
-  stage(thread, {.kind = FactKind::kRequestTest, .request = entry->start.request});
+  stage_event(thread, entry->start, is_transfer(entry->start.kind) ? FactKind::kFileTest : FactKind::kRequestTest);
 }
 
 void note_cancel(MpiThread& thread, MPI_Request request) noexcept {

@@ -17,7 +17,7 @@ namespace megascope::mpi {
 struct RequestEntry {
   std::uint64_t key = 0;       ///< the handle
   std::uint32_t serial = 0;    ///< counts entries
-  Fact start;                  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kMatched; kNone: nothing will be told
+  Fact start;                  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile…Request, kMatched; kNone: nothing will be told
   LocationId location = 0;     ///< of the thread that started it
   bool is_persistent = false;
   bool is_active = true;       ///< a persistent request between start and completion
@@ -119,6 +119,8 @@ void start_persistent(MpiThread& thread, MPI_Request request) noexcept;
 /// MPI was not asked for one. error: MPI_SUCCESS, or what this operation failed with.
 void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status* status,
                       int error) noexcept;
+/// A transfer between memory and a file has ended well. start: what began it, in `location`. status: as above.
+void stage_transferred(MpiThread& thread, const Fact& start, LocationId location, const MPI_Status* status) noexcept;
 /// It was tested and goes on.
 void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
 void note_cancel(MpiThread& thread, MPI_Request request) noexcept;

@@ -11,6 +11,7 @@
 namespace megascope::mpi {
 
 struct CommState;
+struct FileState;
 
 /// What a call over an array of requests keeps: the handles, which MPI overwrites, and statuses in place of
 /// MPI_STATUSES_IGNORE.
@@ -31,6 +32,7 @@ struct MpiThread {
   EventBuffer* buffer;
   std::uint64_t comm_generation;
   std::uint64_t type_generation;
+  std::uint64_t file_generation;
 
   static constexpr unsigned kCacheSlots = 16;
   struct CommSlot {
@@ -41,8 +43,14 @@ struct MpiThread {
     std::uint64_t key;
     std::uint64_t size_bytes;
   };
+  struct FileSlot {
+    std::uint64_t key;
+    FileState* state;
+  };
+  static constexpr unsigned kFileSlots = 4;
   CommSlot comms[kCacheSlots];
   TypeSlot types[kCacheSlots];
+  FileSlot files[kFileSlots];
 
   static constexpr unsigned kDepths = encoding::kDepthMask + 1;
   MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth

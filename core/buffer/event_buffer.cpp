@@ -188,6 +188,7 @@ void EventBuffer::define_for_fold() {
   const ProcessDefinitions& all = recorder_.definitions_;
   for (; defined_regions_ < all.regions.size(); ++defined_regions_) folded_.define(all.regions[defined_regions_]);
   for (; defined_comms_ < all.comms.size(); ++defined_comms_) folded_.define(all.comms[defined_comms_]);
+  for (; defined_files_ < all.files.size(); ++defined_files_) folded_.define(all.files[defined_files_]);
 }
 
 bool EventBuffer::rebase(std::uint64_t ticks) noexcept {

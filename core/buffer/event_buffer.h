@@ -97,6 +97,7 @@ class EventBuffer {
   Profile folded_;                           ///< of all full chunks; after end() of all records
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
+  std::size_t defined_files_ = 0;
   trace::CallDecoder fold_decoder_;
 };
 

@@ -133,6 +133,12 @@ void Recorder::define(const CommDefinition& comm) {
   append_definition(trace::encode(comm));
 }
 
+void Recorder::define(const FileDefinition& file) {
+  const std::lock_guard lock(mutex_);
+  definitions_.files.push_back(file);
+  append_definition(trace::encode(file));
+}
+
 void Recorder::rename_comm(CommId comm, const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (comm >= definitions_.comms.size()) return;

@@ -57,6 +57,7 @@ class Recorder {
 
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
+  void define(const FileDefinition& file);
   void rename_comm(CommId comm, const std::string& name);
 
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;

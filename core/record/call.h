@@ -29,6 +29,24 @@ enum class FactKind : std::uint8_t {
   kDuration = 17,        ///< encoding only: the call's duration in ticks does not fit
   kSendrecv = 18,        ///< encoding only: a kSend and a kRecv of one call
   kPersistentInit = 19,  ///< MPI_Send_init …: request names the persistent request; no message yet
+
+  // Files. All name one; core/record/file_fact.h says how what they tell lies in a Fact.
+  kFileOpened = 40,         ///< IoCreateHandle
+  kFileClosed = 41,         ///< IoDestroyHandle
+  kFileDeleted = 42,        ///< IoDeleteFile: by name
+  kFileRead = 43,           ///< IoOperationBegin, Complete: blocking; bytes requested and transferred, explicit offset
+  kFileWrite = 44,          ///< the same
+  kFileReadRequest = 45,    ///< IoOperationBegin, Issued: nonblocking or split collective; request; bytes requested
+  kFileWriteRequest = 46,   ///< the same
+  kFileReadComplete = 47,   ///< IoOperationComplete: request; bytes transferred; the other fields repeat the start
+  kFileWriteComplete = 48,  ///< the same
+  kFileTest = 49,           ///< IoOperationTest: request; tested, not complete
+  kFileCancelled = 50,      ///< IoOperationCancelled: request
+  kFileSync = 51,           ///< IoOperationBegin, Complete: flush
+  kFileSeek = 52,           ///< IoSeek
+  kFileSize = 53,           ///< bytes: the size that the call set, made room for, or was told
+  kFileView = 54,           ///< offset: where the view begins, in bytes; bytes: size of the elementary type
+  kFileUsed = 55,           ///< any other call on the file
 };
 
 struct Fact {

@@ -62,6 +62,31 @@ struct CommDefinition {
   bool operator==(const CommDefinition&) const = default;
 };
 
+/// How a file was opened: a set of flags. MPI's own values differ between libraries.
+enum FileMode : std::uint16_t {
+  kFileModeNone = 0,  ///< not opened: a name that was deleted, or nobody knows
+  kFileModeRead = 1,
+  kFileModeWrite = 2,
+  kFileModeCreate = 4,
+  kFileModeExclusive = 8,
+  kFileModeDeleteOnClose = 16,
+  kFileModeUniqueOpen = 32,
+  kFileModeSequential = 64,
+  kFileModeAppend = 128,
+};
+inline constexpr std::uint16_t kAllFileModes = 255;
+
+/// An opening of a file as one of the processes that took part sees it; or just a name.
+struct FileDefinition {
+  FileId id = kNoFile;
+  CommId comm = kNoComm;          ///< on which it was opened; kNoComm when that was not seen
+  std::uint64_t global_name = 0;  ///< equal in all that opened it together, and with high probability nowhere else
+  std::uint16_t mode = kFileModeNone;  ///< FileMode flags
+  std::string name;               ///< as the program wrote it
+
+  bool operator==(const FileDefinition&) const = default;
+};
+
 struct LocationDefinition {
   LocationId id = 0;
   std::string name;          ///< "main thread", "thread 2"
@@ -131,12 +156,14 @@ struct ProcessDefinitions {
   ProcessInfo info;
   std::vector<RegionDefinition> regions;      ///< ascending id
   std::vector<CommDefinition> comms;          ///< ascending id, without holes
+  std::vector<FileDefinition> files;          ///< ascending id, without holes
   std::vector<LocationDefinition> locations;  ///< ascending id, without holes
   Losses losses{};
 
   /// nullptr when the trace does not define it.
   const RegionDefinition* region(RegionId id) const;
   const CommDefinition* comm(CommId id) const { return id < comms.size() ? &comms[id] : nullptr; }
+  const FileDefinition* file(FileId id) const { return id < files.size() ? &files[id] : nullptr; }
 };
 
 /// World ranks of a list of runs, in order.

@@ -15,6 +15,11 @@ inline constexpr RegionId kFirstReservedRegion = 0xFF00;
 using CommId = std::uint32_t;
 inline constexpr CommId kNoComm = 0xFFFFFFFF;
 
+/// An opening of a file within one process's trace, or the name of a file that was deleted; numbered in order of first sight.
+/// `FileDefinition::global_name` is what the processes share that opened it together.
+using FileId = std::uint32_t;
+inline constexpr FileId kNoFile = 0xFFFFFFFF;
+
 /// A stream of events (a thread) within one process's trace, numbered from 0 in order of first sight.
 using LocationId = std::uint32_t;
 

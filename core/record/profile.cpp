@@ -1,5 +1,6 @@
 #include "core/record/profile.h"
 
+#include "core/record/file_fact.h"
 #include "core/record/wire.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
 constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 
 constexpr ProfileKey unpack(std::uint64_t packed) {
   return {.region = static_cast<RegionId>(packed >> 48),
@@ -37,7 +38,13 @@ struct Profile::CallShape {
   PeerClass peer = PeerClass::kNone;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  FileSums::Row* file = nullptr;     ///< that all facts name
+  bool is_of_one_file = true;
 
+  void on_file(FileSums::Row* other) {
+    is_of_one_file = is_of_one_file && (file == nullptr || file == other);
+    file = other;
+  }
   void on_comm(CommId other) {
     if (!has_comm) {
       comm = other;
@@ -91,6 +98,7 @@ void Profile::define(const ProcessDefinitions& definitions) {
   world_rank_ = definitions.info.world_rank;
   for (const RegionDefinition& region : definitions.regions) define(region);
   for (const CommDefinition& comm : definitions.comms) define(comm);
+  for (const FileDefinition& file : definitions.files) define(file);
 }
 
 void Profile::define(const RegionDefinition& region) {
@@ -166,7 +174,16 @@ void Profile::find_peer(KnownPeer& known) {
   known.index = peer_keys_.find(static_cast<std::uint32_t>(known.world_rank));
 }
 
+void Profile::note_file(const Fact& fact, CallShape& shape) {
+  FileSums::Row& file = files_.row(file_of(fact));
+  file.note(fact);
+  shape.on_file(&file);
+  shape.on_comm(fact.comm);
+  if (ends_transfer(fact.kind)) (is_file_write(fact.kind) ? shape.bytes_sent : shape.bytes_received) += transferred(fact);
+}
+
 void Profile::note(const Fact& fact, CallShape& shape) {
+  if (is_file_fact(fact.kind)) return note_file(fact, shape);
   switch (fact.kind) {
     case FactKind::kSend:
     case FactKind::kSendRequest:
@@ -210,6 +227,7 @@ void Profile::add(const Call& call) {
     const std::uint64_t time = call.leave_ns - call.enter_ns;
     totals.time += time;
     totals.max_time = std::max(totals.max_time, time);
+    if (shape.file != nullptr && shape.is_of_one_file && shape.peer == PeerClass::kNone) shape.file->totals.time += time;
   }
   first_enter_ = std::min(first_enter_, call.enter_ns);
   last_leave_ = std::max(last_leave_, call.leave_ns);
@@ -219,6 +237,7 @@ void Profile::merge(const Profile& other) {
   for (std::size_t i = 0; i < other.keys_.size(); ++i) {
     row(other.keys_.key(i), other.totals_[i].calls).add(other.totals_[i]);
   }
+  files_.merge(other.files_);
   for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
   for (std::size_t i = 0; i < kSizeClassCount; ++i) {
     sizes_[i].messages += other.sizes_[i].messages;
@@ -266,6 +285,7 @@ void Profile::serialize(std::vector<std::byte>& to) const {
     out.number(row.totals.bytes_sent);
     out.number(row.totals.bytes_received);
   }
+  files_.serialize(out);
   const std::vector<PeerTotals> all_peers = peers();
   out.number(all_peers.size());
   for (const PeerTotals& peer : all_peers) {
@@ -298,6 +318,7 @@ Status Profile::parse(std::span<const std::byte> from) {
     if (key.sizes == kMixedSizes) read.mixed_call_count_ += totals.calls;
     read.append_row(pack(key)) = totals;
   }
+  read.files_.parse(in);
   for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
     PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};
     totals.messages = in.number();
@@ -312,6 +333,7 @@ Status Profile::parse(std::span<const std::byte> from) {
   read.world_rank_ = world_rank_;
   read.is_foreign_ = std::move(is_foreign_);
   read.comms_ = std::move(comms_);
+  read.files_.adopt_definitions(files_);
   *this = std::move(read);
   return Status::ok();
 }

@@ -3,6 +3,7 @@
 #include "core/base/status.h"
 #include "core/record/call.h"
 #include "core/record/definitions.h"
+#include "core/record/file_sums.h"
 
 #include <array>
 #include <bit>
@@ -93,11 +94,12 @@ struct SizeTotals {
 };
 
 /// What one process's MPI calls add up to: function × communicator × size class × peer class, and a
-/// row of the communication matrix. Of bounded size however long the run is: what does not fit goes
+/// row of the communication matrix, and what was done with files. Of bounded size however long the run is: what does not fit goes
 /// to one row a function.
 ///
 /// Bytes are counted where they become known: a send in the call that starts it, a receive in the
-/// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it. Time
+/// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it, bytes
+/// of files in the call that tells how many were read (received) or written (sent). Time
 /// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
 /// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
 /// time. add() allocates only while the tables grow, and takes a few ns otherwise.
@@ -109,6 +111,7 @@ class Profile {
   void define(const ProcessDefinitions& definitions);
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
+  void define(const FileDefinition& file) { files_.define(file); }
   void set_world_rank(std::int32_t world_rank) { world_rank_ = world_rank; }
 
   void add(const Call& call);
@@ -154,6 +157,8 @@ class Profile {
   std::vector<ProfileRow> rows() const;
   /// Ascending world rank; the row of unlisted destinations comes first.
   std::vector<PeerTotals> peers() const;
+  /// Of every file name.
+  const FileSums& files() const { return files_; }
   /// Point-to-point messages sent, by size class.
   const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
   /// Entry of the first and return of the last call; 0 and 0 when there is none.
@@ -204,6 +209,7 @@ class Profile {
   };
 
   void note(const Fact& fact, CallShape& shape);
+  void note_file(const Fact& fact, CallShape& shape);
   void find_peer(KnownPeer& known);
   void learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const;
   std::int32_t world_rank_of(CommId comm, std::int32_t peer) const;
@@ -260,6 +266,7 @@ class Profile {
   static constexpr std::size_t kKnownPeerCount = 64;
   std::array<KnownPeer, kKnownPeerCount> known_peers_{};
   std::array<SizeTotals, kSizeClassCount> sizes_{};
+  FileSums files_;
   std::uint64_t first_enter_ = UINT64_MAX;
   std::uint64_t last_leave_ = 0;
   std::uint64_t mixed_call_count_ = 0;

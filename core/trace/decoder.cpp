@@ -6,6 +6,28 @@ namespace megascope::trace {
 
 using namespace encoding;
 
+namespace {
+
+/// Starts what a short fact may complete.
+bool is_start(FactKind kind) {
+  return kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest || kind == FactKind::kFileReadRequest ||
+         kind == FactKind::kFileWriteRequest;
+}
+/// Completes what was started, and in its short form says only which.
+bool is_completion(FactKind kind) {
+  return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete ||
+         kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete;
+}
+
+/// The fact's communicator is the one that the call names.
+bool is_on_comm_of_call(FactKind kind) {
+  if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
+    return !is_completion(kind) && kind != FactKind::kFileTest && kind != FactKind::kFileCancelled;
+  }
+  return kind <= FactKind::kRecvRequest || kind == FactKind::kCollective || kind == FactKind::kCollectiveRequest;
+}
+}  // namespace
+
 bool CallDecoder::decode_call(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
                               std::vector<Fact>& facts) {
   Fact folded[2];
@@ -24,17 +46,17 @@ void CallDecoder::begin_chunk(std::span<const Word> words, std::uint64_t base_ti
 }
 
 bool CallDecoder::resolve(Fact& fact) {
-  if (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kCollectiveRequest) {
+  if (is_start(fact.kind)) {
     if (fact.request != kNoRequest) open_[fact.request] = fact;
     return true;
   }
-  const bool ends = fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kCollectiveComplete ||
-                    fact.kind == FactKind::kCancelled || fact.kind == FactKind::kRequestFreed;
+  const bool repeats_start = is_completion(fact.kind);
+  const bool ends = repeats_start || fact.kind == FactKind::kCancelled || fact.kind == FactKind::kFileCancelled ||
+                    fact.kind == FactKind::kRequestFreed;
   if (!ends || fact.request == kNoRequest) return true;
   Fact start;
   const bool is_known = open_.take(fact.request, start);
-  const bool needs_start = fact.comm == kNoComm && (fact.kind == FactKind::kRecvComplete ||
-                                                    fact.kind == FactKind::kCollectiveComplete);
+  const bool needs_start = repeats_start && fact == Fact{.kind = fact.kind, .request = fact.request};
   if (!needs_start) return true;
   if (!is_known) {
     ++unknown_request_count_;
@@ -74,8 +96,7 @@ bool CallDecoder::decode_fact(std::size_t available) {
   if (kind == FactKind::kDuration) {
     held_.leave_ns = held_.enter_ns + fact.bytes;
   } else if (resolve(fact)) {
-    if (held_.comm == kNoComm && (kind <= FactKind::kRecvRequest || kind == FactKind::kCollective ||
-                                  kind == FactKind::kCollectiveRequest)) {
+    if (held_.comm == kNoComm && is_on_comm_of_call(kind)) {
       held_.comm = fact.comm;  // too large a number for the call's own field
     }
     facts_.push_back(fact);

@@ -152,6 +152,18 @@ bool decode_location(Reader& reader, ProcessDefinitions& into) {
   return true;
 }
 
+bool decode_file(Reader& reader, ProcessDefinitions& into) {
+  FileDefinition file;
+  file.id = reader.get<std::uint32_t>();
+  file.comm = reader.get<std::uint32_t>();
+  file.global_name = reader.get<std::uint64_t>();
+  file.mode = reader.get<std::uint16_t>();
+  file.name = reader.get_string();
+  if (!reader.is_ok() || file.id != into.files.size() || file.mode > kAllFileModes) return false;
+  into.files.push_back(std::move(file));
+  return true;
+}
+
 bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
   switch (kind) {
     case DefinitionKind::kProperty: {
@@ -172,6 +184,8 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
     }
     case DefinitionKind::kLocation:
       return decode_location(reader, into);
+    case DefinitionKind::kFile:
+      return decode_file(reader, into);
   }
   return false;
 }
@@ -212,6 +226,16 @@ DefinitionBytes encode(const LocationDefinition& location) {
       .put(location.system_thread_id)
       .put(static_cast<std::uint8_t>(location.is_main ? 1 : 0))
       .put(std::string_view(location.name))
+      .take();
+}
+
+DefinitionBytes encode(const FileDefinition& file) {
+  return Writer(DefinitionKind::kFile)
+      .put(file.id)
+      .put(file.comm)
+      .put(file.global_name)
+      .put(file.mode)
+      .put(std::string_view(file.name))
       .take();
 }
 

@@ -16,6 +16,7 @@ DefinitionBytes encode_property(std::string_view name, std::string_view value);
 DefinitionBytes encode(const RegionDefinition& region);
 DefinitionBytes encode(const CommDefinition& comm);
 DefinitionBytes encode(const LocationDefinition& location);
+DefinitionBytes encode(const FileDefinition& file);
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
 
 /// Applies all definition records of one chunk's payload. Damaged or unknown ones are skipped; returns how many.

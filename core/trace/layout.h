@@ -73,7 +73,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
-enum class DefinitionKind : std::uint32_t { kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5 };
+enum class DefinitionKind : std::uint32_t { kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kFile = 7 };
 
 /// Names of properties (strings).
 inline constexpr char kPropertyHost[] = "host";
