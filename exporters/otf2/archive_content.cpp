@@ -25,6 +25,8 @@ Collective::Bytes encode(const ArchiveContent& content) {
   to.put_u8(content.summary.has_undefined_region ? 1 : 0);
   to.put_u64(content.summary.comms_with_events.size());
   for (const bool has_events : content.summary.comms_with_events) to.put_u8(has_events ? 1 : 0);
+  to.put_u64(content.summary.handles_without_opening.size());
+  for (const bool is_used : content.summary.handles_without_opening) to.put_u8(is_used ? 1 : 0);
   to.put_u64(content.event_count);
   return to.take();
 }
@@ -48,6 +50,10 @@ Status decode(std::span<const std::byte> bytes, ArchiveContent& content) {
   for (std::size_t i = 0; i < content.summary.comms_with_events.size(); ++i) {
     content.summary.comms_with_events[i] = from.u8() != 0;
   }
+  content.summary.handles_without_opening.resize(from.count());
+  for (std::size_t i = 0; i < content.summary.handles_without_opening.size(); ++i) {
+    content.summary.handles_without_opening[i] = from.u8() != 0;
+  }
   content.event_count = from.u64();
   return from.has_failed() ? Status::error("a member's list of locations cannot be read")
                            : Status::ok();
@@ -60,6 +66,9 @@ void merge(ArchiveContent& mine, ArchiveContent theirs) {
   mine.summary.has_undefined_region |= theirs.summary.has_undefined_region;
   for (std::size_t i = 0; i < theirs.summary.comms_with_events.size(); ++i) {
     if (theirs.summary.comms_with_events[i]) mine.summary.note_comm(static_cast<std::uint32_t>(i));
+  }
+  for (std::size_t i = 0; i < theirs.summary.handles_without_opening.size(); ++i) {
+    if (theirs.summary.handles_without_opening[i]) mine.summary.note_handle(static_cast<std::uint32_t>(i));
   }
   mine.event_count += theirs.event_count;
 }

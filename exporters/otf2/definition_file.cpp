@@ -26,6 +26,7 @@ OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_processes();
   write_comms();
   if (has_threads()) write_thread_teams();
+  write_files();
   return error_;
 }
 
@@ -57,6 +58,10 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kMpiError), text("mpi_error"),
       text("the MPI error code that the call returned"), OTF2_TYPE_INT64));
+  if (definitions_.files.handles.empty()) return;
+  check(OTF2_GlobalDefWriter_WriteAttribute(
+      writer_, static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),
+      text("the explicit offset, in elementary types of the file's view"), OTF2_TYPE_UINT64));
 }
 
 void DefinitionFile::write_regions() {
@@ -186,6 +191,39 @@ void DefinitionFile::write_thread_teams() {
     }
     first += count;
   }
+}
+
+void DefinitionFile::write_files() {
+  const SharedFiles& all = definitions_.files;
+  if (all.files.empty()) return;
+  check(OTF2_GlobalDefWriter_WriteIoParadigm(writer_, kMpiIo, text("MPI-IO"), text("MPI-IO"),
+                                             OTF2_IO_PARADIGM_CLASS_PARALLEL,
+                                             OTF2_IO_PARADIGM_FLAG_NONE, 0, nullptr, nullptr, nullptr));
+  std::unordered_map<std::uint64_t, std::uint32_t> file_ids;
+  for (const SharedFile& file : all.files) {
+    const auto id = static_cast<std::uint32_t>(file_ids.size());
+    check(OTF2_GlobalDefWriter_WriteIoRegularFile(writer_, id, text(file.name), kMachineNode));
+    file_ids.emplace(file.key, id);
+  }
+  for (std::uint32_t id = 0; id < all.handles.size(); ++id) {
+    const SharedHandle& handle = all.handles[id];
+    const std::uint32_t file = file_ids.contains(handle.file_key) ? file_ids.at(handle.file_key)
+                                                                  : OTF2_UNDEFINED_IO_FILE;
+    write_handle(id, handle, file);
+  }
+}
+
+void DefinitionFile::write_handle(std::uint32_t id, const SharedHandle& handle, std::uint32_t file) {
+  const auto comm = comm_ids_.find(handle.comm_key);
+  const auto& without_opening = content_.summary.handles_without_opening;
+  const bool is_pre_created = id < without_opening.size() && without_opening[id];
+  check(OTF2_GlobalDefWriter_WriteIoHandle(
+      writer_, id, text(""), file, kMpiIo,
+      is_pre_created ? OTF2_IO_HANDLE_FLAG_PRE_CREATED : OTF2_IO_HANDLE_FLAG_NONE,
+      comm != comm_ids_.end() ? comm->second : OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE));
+  if (!is_pre_created) return;
+  check(OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
+      writer_, id, otf2_access_mode(handle.mode), otf2_status_flags(handle.mode)));
 }
 
 bool DefinitionFile::has_threads() const {

@@ -54,6 +54,8 @@ class DefinitionFile {
   void write_comms();
   void write_comm(std::uint32_t id, const SharedComm& comm);
   void write_thread_teams();
+  void write_files();
+  void write_handle(std::uint32_t id, const SharedHandle& handle, std::uint32_t file);
 
   std::uint32_t text(const std::string& text);
   std::uint32_t group(OTF2_GroupType type, OTF2_Paradigm paradigm, const Members& members);

@@ -1,5 +1,6 @@
 #include "exporters/otf2/event_file.h"
 
+#include "core/record/file_fact.h"
 #include "exporters/otf2/vocabulary.h"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ void StartedElsewhere::scan() {
 }
 
 EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, EventSummary& summary)
-    : writer_(writer), process_(process), summary_(summary), attributes_(OTF2_AttributeList_New()) {
+    : writer_(writer), process_(process), summary_(summary), io_(writer, process.io),
+      attributes_(OTF2_AttributeList_New()) {
   if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
 }
 
@@ -129,6 +131,7 @@ void EventFile::start(const Fact& fact, Frame& frame) {
       break;
     default:
       frame.facts.push_back(fact);
+      if (is_file_fact(fact.kind)) check(io_.start(frame.facts.back(), now_ns_, attributes_));
   }
 }
 
@@ -189,6 +192,7 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
                                         static_cast<std::int64_t>(fact.bytes)));
       break;
     default:
+      if (is_file_fact(fact.kind)) check(io_.finish(fact, now_ns_));
       break;  // kMatched, kPersistentInit: no event of OTF2's
   }
 }

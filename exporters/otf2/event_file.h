@@ -3,6 +3,7 @@
 #include "core/base/status.h"
 #include "core/record/call.h"
 #include "exporters/otf2/archive.h"
+#include "exporters/otf2/io_events.h"
 #include "exporters/otf2/request_table.h"
 #include "exporters/otf2/shared_definitions.h"
 
@@ -21,14 +22,21 @@ namespace megascope::otf2 {
 enum class EventAttribute : std::uint32_t {
   kUnfinished,  ///< uint8 on a Leave: the call had not returned when the trace ended
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
+  kFileOffset,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
 };
-inline constexpr std::uint32_t kEventAttributeCount = 2;
+inline constexpr std::uint32_t kEventAttributeCount = 3;
 
 /// Facts about a whole archive that are known once events have been written.
 struct EventSummary {
   std::uint64_t last_time_ns = 0;
   bool has_undefined_region = false;
   std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy
+  std::vector<bool> handles_without_opening;  ///< by OTF2 id of an IoHandle: somebody used it, and did not create it
+
+  void note_handle(std::uint32_t handle) {
+    if (handle >= handles_without_opening.size()) handles_without_opening.resize(handle + std::size_t{1});
+    handles_without_opening[handle] = true;
+  }
 
   void note_comm(std::uint32_t comm) {
     if (comm >= comms_with_events.size()) comms_with_events.resize(comm + std::size_t{1});
@@ -59,11 +67,13 @@ class StartedElsewhere {
 struct ProcessState {
   ProcessState(const RecordSource& source, std::int32_t world_rank, const IdTable& table)
       : ids(source.process(world_rank), source.world_size(), table),
-        elsewhere(source, world_rank, ids) {}
+        elsewhere(source, world_rank, ids),
+        io(source.process(world_rank), ids.files()) {}
 
   ProcessIds ids;
   RequestTable requests;
   StartedElsewhere elsewhere;
+  ProcessIo io;
 };
 
 /// The thread a location stands for; kNoTeam for a main thread.
@@ -119,6 +129,7 @@ class EventFile {
   OTF2_EvtWriter* writer_;
   ProcessState& process_;
   EventSummary& summary_;
+  IoEvents io_;
   OTF2_AttributeList* attributes_;
   bool has_attributes_ = false;
   std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others keep their memory

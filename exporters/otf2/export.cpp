@@ -169,6 +169,7 @@ Status Export::write_process(Archive& archive, std::int32_t world_rank) {
     if (!status.is_ok()) return status;
     content_.event_count += entry.locations[i].event_count;
   }
+  for (const std::uint32_t handle : state.io.handles_without_opening()) content_.summary.note_handle(handle);
   return order.empty() ? write_empty_location(archive, world_rank) : Status::ok();
 }
 

@@ -84,6 +84,12 @@ std::vector<SharedComm> shared_comms(const ProcessDefinitions& definitions,
   return comms;
 }
 
+std::vector<std::uint64_t> keys_of(const std::vector<SharedComm>& comms) {
+  std::vector<std::uint64_t> keys;
+  for (const SharedComm& comm : comms) keys.push_back(comm.key);
+  return keys;
+}
+
 void put_runs(ByteWriter& to, const std::vector<RankRun>& runs) {
   to.put_u64(runs.size());
   for (const RankRun& run : runs) {
@@ -109,6 +115,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
   for (const RegionDefinition& region : all.regions) to.put_text(region.name);
   to.put_u64(all.comms.size());
   for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
+  put_file_keys(to, all.files);
   put_runs(to, all.world_ranks);
   return to.take();
 }
@@ -119,6 +126,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   for (std::uint32_t id = 0; id < region_count; ++id) ids.regions.emplace(from.text(), id);
   const std::size_t comm_count = from.count();
   for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
+  ids.files = get_file_ids(from);
   ids.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("the members' definitions do not fit together")
                            : Status::ok();
@@ -181,6 +189,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     SharedDefinitions mine;
     mine.regions = process.regions;
     mine.comms = shared_comms(process, source.world_size());
+    mine.files = collect_files(process, keys_of(mine.comms));
     mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
     merge_definitions(all, std::move(mine));
   }
@@ -190,6 +199,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
 void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_regions(mine.regions, theirs.regions);
   merge_comms(mine.comms, theirs.comms);
+  merge_files(mine.files, std::move(theirs.files));
   std::vector<std::int32_t> ranks = expand(mine.world_ranks);
   for (const std::int32_t rank : expand(theirs.world_ranks)) ranks.push_back(rank);
   std::ranges::sort(ranks);
@@ -215,6 +225,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
     put_runs(to, comm.members);
     put_runs(to, comm.remote_members);
   }
+  put_files(to, definitions.files);
   put_runs(to, definitions.world_ranks);
   return to.take();
 }
@@ -238,6 +249,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
     comm.members = get_runs(from);
     comm.remote_members = get_runs(from);
   }
+  definitions.files = get_files(from);
   definitions.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
 }
@@ -278,7 +290,9 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
     if (found != ids.regions.end()) regions_[region.id] = found->second;
     operations_[region.id] = region.collective_op;
   }
-  for (const SharedComm& comm : shared_comms(definitions, world_size)) {
+  const std::vector<SharedComm> comms = shared_comms(definitions, world_size);
+  files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
+  for (const SharedComm& comm : comms) {
     const auto found = ids.comms.find(comm.key);
     comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
   }

@@ -4,6 +4,7 @@
 #include "core/lifecycle/collective.h"
 #include "core/record/definitions.h"
 #include "core/record/source.h"
+#include "exporters/otf2/shared_files.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,7 @@ struct SharedComm {
 struct SharedDefinitions {
   std::vector<RegionDefinition> regions;  ///< `id` has no meaning here
   std::vector<SharedComm> comms;
+  SharedFiles files;
   std::vector<RankRun> world_ranks;  ///< of the processes that define all this
 };
 
@@ -48,6 +50,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
 struct IdTable {
   std::unordered_map<std::string, std::uint32_t> regions;  ///< by name
   std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
+  FileIds files;
   std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
@@ -74,12 +77,15 @@ class ProcessIds {
   /// OTF2_UNDEFINED_COMM where the trace does not define it.
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
+  const ProcessFiles& files() const { return files_; }
+
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
 
  private:
   std::vector<std::uint32_t> regions_;  ///< by RegionId
   std::vector<CollectiveOp> operations_;
   std::vector<std::uint32_t> comms_;  ///< by CommId
+  ProcessFiles files_;
   std::uint32_t undefined_region_ = 0;
 };
 

@@ -93,6 +93,39 @@ OTF2_Paradigm otf2_paradigm(Paradigm paradigm) {
   return OTF2_PARADIGM_UNKNOWN;
 }
 
+OTF2_IoAccessMode otf2_access_mode(std::uint16_t mode) {
+  if ((mode & kFileModeWrite) == 0) return OTF2_IO_ACCESS_MODE_READ_ONLY;
+  return (mode & kFileModeRead) == 0 ? OTF2_IO_ACCESS_MODE_WRITE_ONLY : OTF2_IO_ACCESS_MODE_READ_WRITE;
+}
+
+OTF2_IoCreationFlag otf2_creation_flags(std::uint16_t mode) {
+  unsigned flags = OTF2_IO_CREATION_FLAG_NONE;
+  if ((mode & kFileModeCreate) != 0) flags |= OTF2_IO_CREATION_FLAG_CREATE;
+  if ((mode & kFileModeExclusive) != 0) flags |= OTF2_IO_CREATION_FLAG_EXCLUSIVE;
+  if ((mode & kFileModeSequential) != 0) flags |= OTF2_IO_CREATION_FLAG_NO_SEEK;
+  if ((mode & kFileModeUniqueOpen) != 0) flags |= OTF2_IO_CREATION_FLAG_UNIQUE;
+  return flags;
+}
+
+OTF2_IoStatusFlag otf2_status_flags(std::uint16_t mode) {
+  unsigned flags = OTF2_IO_STATUS_FLAG_NONE;
+  if ((mode & kFileModeAppend) != 0) flags |= OTF2_IO_STATUS_FLAG_APPEND;
+  if ((mode & kFileModeDeleteOnClose) != 0) flags |= OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE;
+  return flags;
+}
+
+OTF2_IoSeekOption otf2_seek_option(SeekFrom from) {
+  switch (from) {
+    case SeekFrom::kStart:
+      return OTF2_IO_SEEK_FROM_START;
+    case SeekFrom::kCurrent:
+      return OTF2_IO_SEEK_FROM_CURRENT;
+    case SeekFrom::kEnd:
+      return OTF2_IO_SEEK_FROM_END;
+  }
+  return OTF2_IO_SEEK_FROM_START;
+}
+
 std::uint32_t otf2_root(std::int32_t root) {
   if (root == kSelfRoot) return OTF2_COLLECTIVE_ROOT_SELF;
   if (root == kProcNullRoot) return OTF2_COLLECTIVE_ROOT_THIS_GROUP;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/record/definitions.h"
+#include "core/record/file_fact.h"
 
 #include <otf2/otf2.h>
 
@@ -13,6 +14,12 @@ namespace megascope::otf2 {
 OTF2_CollectiveOp otf2_operation(CollectiveOp operation);
 OTF2_RegionRole otf2_role(RegionRole role);
 OTF2_Paradigm otf2_paradigm(Paradigm paradigm);
+
+/// mode: FileMode flags.
+OTF2_IoAccessMode otf2_access_mode(std::uint16_t mode);
+OTF2_IoCreationFlag otf2_creation_flags(std::uint16_t mode);
+OTF2_IoStatusFlag otf2_status_flags(std::uint16_t mode);
+OTF2_IoSeekOption otf2_seek_option(SeekFrom from);
 
 /// Root of a collective: a rank in the communicator, or one of kNoPeer, kSelfRoot, kProcNullRoot.
 /// OTF2 CollectiveRoot.

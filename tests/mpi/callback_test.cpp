@@ -253,7 +253,11 @@ const Scenario kFile(
       MPI_File_write_at_all(file, 4 * me.rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
     },
-    [](const Who&) -> Lines { return {"MPI_File_open", "MPI_File_write_at_all", "MPI_File_close"}; });
+    [](const Who& me) -> Lines {
+      return {"MPI_File_open on world | opened written",
+              text("MPI_File_write_at_all on world | write written at %d all bytes 4", 4 * me.rank),
+              "MPI_File_close on world | closed written"};
+    });
 
 }  // namespace
 }  // namespace megascope::mpitest

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/mpi/file_words.h"
+
 namespace megascope::mpitest {
 namespace {
 
@@ -67,6 +69,9 @@ class Words {
 
   std::string fact_text(const Fact& fact, CommId call_comm) {
     const std::string in = place(fact, call_comm);
+    if (is_file_fact(fact.kind)) {
+      return file_text(fact, process_.file(file_of(fact)), fact.request != kNoRequest ? request(fact) : "") + in;
+    }
     switch (fact.kind) {
       case FactKind::kSend: return "send" + in + message(fact, "to", "bytes");
       case FactKind::kRecv:
@@ -131,6 +136,7 @@ Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenar
   lines_.resize(static_cast<std::size_t>(rank_count));
   for (int rank = 0; rank < rank_count; ++rank) read_rank(rank, scenario_count);
   check_comms();
+  check_files();
 }
 
 void Recorded::read_rank(int rank, std::size_t scenario_count) {
@@ -200,6 +206,25 @@ void Recorded::check_comms() const {
     for (const auto& side : seen.sides) members.insert(side.begin(), side.end());
     EXPECT_EQ(members, seen.holders) << "global name " << global_name;
   }
+}
+
+/// What was opened on a communicator has one name in all of its members, and one only there.
+void Recorded::check_files() const {
+  std::map<std::uint64_t, std::multiset<std::int32_t>> holders;
+  std::map<std::uint64_t, std::multiset<std::int32_t>> members;
+  for (int rank = 0; rank < rank_count_; ++rank) {
+    const ProcessDefinitions& process = source_->process(rank);
+    for (const FileDefinition& file : process.files) {
+      const CommDefinition* comm = process.comm(file.comm);
+      if (comm == nullptr) continue;
+      std::multiset<std::int32_t> all;
+      for (const std::int32_t member : expand(comm->members)) all.insert(member);
+      for (const std::int32_t member : expand(comm->remote_members)) all.insert(member);
+      holders[file.global_name].insert(rank);
+      members[file.global_name] = all;
+    }
+  }
+  EXPECT_EQ(holders, members) << "global names of files";
 }
 
 const Lines& Recorded::lines(int rank, std::size_t location) const {

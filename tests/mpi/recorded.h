@@ -16,6 +16,8 @@ namespace megascope::mpitest {
 ///   MPI_Wait | received r1 in world from 0 tag 42 bytes 40
 ///   MPI_Bcast on world | coll #0 root 0 sent 160 received 40
 ///
+///   MPI_File_write_at on world | write data at 100 bytes 40          (more in file_words.h)
+///
 /// r1 is the first request of the scenario, #0 its first collective on the communicator.
 using Lines = std::vector<std::string>;
 
@@ -43,6 +45,7 @@ class Recorded {
   struct Reading;
   void read_rank(int rank, std::size_t scenario_count);
   void check_comms() const;
+  void check_files() const;
 
   int rank_count_;
   std::size_t scenario_ = 0;

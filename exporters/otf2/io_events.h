@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/record/call.h"
+#include "exporters/otf2/shared_files.h"
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace megascope::otf2 {
+
+/// What the locations of one process share about its files while their events are written.
+struct ProcessIo {
+  ProcessIo(const ProcessDefinitions& process, const ProcessFiles& files)
+      : definitions(process), ids(files), uses(process.files.size()) {}
+
+  struct Use {
+    bool is_opened = false;
+    bool is_used = false;
+  };
+  /// OTF2 ids of handles that were used, but whose opening is not in the trace.
+  std::vector<std::uint32_t> handles_without_opening() const;
+
+  const ProcessDefinitions& definitions;
+  const ProcessFiles& ids;
+  std::vector<Use> uses;  ///< by FileId
+  std::uint32_t blocking_count = 0;
+};
+
+/// Writes facts about files as OTF2's I/O events, for one location.
+class IoEvents {
+ public:
+  /// Both must outlive this object.
+  IoEvents(OTF2_EvtWriter* writer, ProcessIo& process) : writer_(writer), process_(process) {}
+
+  /// What begins with the call. A blocking operation gets a number in `request`, which finish() wants to see again.
+  /// list: empty, for attributes; left empty.
+  OTF2_ErrorCode start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
+  /// What is over when it returns.
+  OTF2_ErrorCode finish(const Fact& fact, std::uint64_t time_ns);
+
+ private:
+  OTF2_ErrorCode begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list);
+  OTF2_ErrorCode open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  OTF2_ErrorCode close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  OTF2_ErrorCode remove(FileId file, std::uint64_t time_ns);
+  OTF2_ErrorCode seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  std::uint32_t handle_of(const Fact& fact);
+
+  OTF2_EvtWriter* writer_;
+  ProcessIo& process_;
+};
+
+/// The only I/O paradigm that we write.
+inline constexpr OTF2_IoParadigmRef kMpiIo = 0;
+
+}  // namespace megascope::otf2
