@@ -6,9 +6,10 @@ execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPA
 if(uid EQUAL 0)
   list(INSERT MEGASCOPE_MPIRUN_COMMAND 1 --allow-run-as-root)
 endif()
-# Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory.
+# Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory. Windows of any
+# memory then need osc pt2pt, which Debian leaves out.
 set(MEGASCOPE_MPI_ENVIRONMENT
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
+  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader OMPI_MCA_osc=sm,rdma,pt2pt
   GTEST_COLOR=no)
 # Leaks and races of the MPI library and what it loads are not ours to judge.
 set(MEGASCOPE_SANITIZER_ENVIRONMENT "")

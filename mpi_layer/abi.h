@@ -22,6 +22,8 @@ struct Handles {
   MPI_Group group_null;
   MPI_File file_null;
   MPI_Errhandler errors_return;
+  MPI_Win win_null;
+  MPI_Op op_no_op;
 };
 extern Handles g_handles;
 

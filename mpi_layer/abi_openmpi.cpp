@@ -32,6 +32,8 @@ bool resolve_handles() {
   is_complete = resolve("ompi_mpi_group_null", to.group_null) && is_complete;
   is_complete = resolve("ompi_mpi_file_null", to.file_null) && is_complete;
   is_complete = resolve("ompi_mpi_errors_return", to.errors_return) && is_complete;
+  is_complete = resolve("ompi_mpi_win_null", to.win_null) && is_complete;
+  is_complete = resolve("ompi_mpi_op_no_op", to.op_no_op) && is_complete;
   if (!resolve("ompi_request_empty", to.request_shared)) to.request_shared = to.request_null;
   return is_complete;
 }

@@ -25,6 +25,7 @@ struct CallRecord {
   std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
   CommState* state = nullptr;     ///< of `comm`
   FileState* file = nullptr;      ///< of a call on a file
+  WinState* window = nullptr;     ///< of a one-sided call
 };
 
 inline constexpr std::uint32_t kMaxInlineStagedWords = 64;
@@ -60,6 +61,13 @@ struct Folded {
     return {main.kind, {pack(main.peer, call.second.peer), pack(main.tag, call.second.tag),
                         pack(bytes, static_cast<std::uint32_t>(call.second.bytes))}};
   }
+  if (encoding::is_folded_rma(main.kind)) {
+    const auto received = static_cast<std::uint32_t>(main.bytes_received);
+    return {main.kind, {pack(main.peer, main.tag),
+                        pack(encoding::is_get(main.kind) ? received : bytes,
+                             encoding::is_folded_sync(main.kind) ? main.sequence : main.request),
+                        received}};
+  }
   return {main.kind, {pack(main.peer, main.tag), pack(bytes, main.request), 0}};
 }
 
@@ -75,19 +83,19 @@ struct Folded {
   if (folded.kind == FactKind::kNone) return to + kBareWords;
   to[2] = folded.words[0];
   to[3] = folded.words[1];
-  if (folded.kind != FactKind::kSendrecv) return to + kMessageWords;
+  if (!has_fifth_word(folded.kind)) return to + kMessageWords;
   to[4] = folded.words[2];
-  return to + kSendrecvWords;
+  return to + kMaxCallWords;
 }
 
 }  // namespace detail
 
-/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. A send and receive does not
+/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. What takes five words does not
 /// fit the mark: of it the call alone is told.
 [[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
   using encoding::Word;
   const detail::Folded folded = detail::fold(call);
-  const FactKind kind = folded.kind == FactKind::kSendrecv ? FactKind::kNone : folded.kind;
+  const FactKind kind = encoding::has_fifth_word(folded.kind) ? FactKind::kNone : folded.kind;
   Word* to = buffer.pending().words;
   to[3] = folded.words[1];
   to[2] = folded.words[0];

@@ -25,6 +25,10 @@ std::map<std::uint64_t, std::uint32_t>& repetition_counts() {
   static auto* const map = new std::map<std::uint64_t, std::uint32_t>;
   return *map;
 }
+std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
+  static auto* const map = new std::map<std::vector<std::int32_t>, CommState*>;
+  return *map;
+}
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
@@ -49,7 +53,7 @@ bool reaches_another_world(const CommState& state) {
   return (state.size > 0 && state.members.empty()) || (state.remote_size > 0 && state.remote_members.empty());
 }
 
-void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
+void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
   if (reaches_another_world(*state)) {
@@ -60,6 +64,11 @@ void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) 
                     .name = state->name, .my_rank = state->rank, .members = compress(state->members),
                     .remote_members = compress(state->remote_members)});
   }
+}
+
+void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
+  if (recorder() == nullptr) return;
+  define(state, kind, parent);
   states()[key] = state;
   g_comm_generation.fetch_add(1, std::memory_order_relaxed);
 }
@@ -106,11 +115,13 @@ void define_predefined_comms() {
   world->name = "MPI_COMM_WORLD";
   world->global_name = mix(hash_text("MPI_COMM_WORLD"), 0);
   publish(key_of(g_handles.comm_world), world, CommKind::kWorld, kNoComm);
+  unseen_comms()[world->members] = world;
   auto* self = new CommState;
   ask_members(g_handles.comm_self, *self);
   self->name = "MPI_COMM_SELF";
   self->global_name = mix(hash_text("MPI_COMM_SELF"), static_cast<std::uint64_t>(leader_of(*self)));
   publish(key_of(g_handles.comm_self), self, CommKind::kSelf, kNoComm);
+  unseen_comms().emplace(self->members, self);
 }
 
 CommState* find_comm(MPI_Comm comm) noexcept {
@@ -124,6 +135,24 @@ CommState* find_comm(MPI_Comm comm) noexcept {
   const std::uint32_t ordinal = repetition_counts()[mix(seed, hash_text("unseen"))]++;
   register_comm(comm, state, {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
   return state;
+}
+
+CommState& comm_of_unseen(MPI_Group group) noexcept {
+  auto* state = new CommState;
+  twin<Fn::Group_rank>()(group, &state->rank);
+  twin<Fn::Group_size>()(group, &state->size);
+  state->members = world_ranks_of(group);
+  const std::lock_guard lock(g_mutex);
+  CommState*& known = unseen_comms()[state->members];
+  if (known != nullptr) {
+    delete state;
+    return *known;
+  }
+  known = state;
+  state->global_name = mix(hash_ranks(state->members), hash_text("unseen"));
+  state->name = "unknown communicator #" + std::to_string(unseen_comms().size());
+  define(state, CommKind::kIntra, kNoComm);
+  return *state;
 }
 
 CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {

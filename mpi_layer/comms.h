@@ -26,6 +26,8 @@ struct CommState {
   std::uint32_t collective_count = 0;  ///< started on it so far; one thread at a time, by MPI's rules
   std::uint32_t creation_count = 0;    ///< communicators made from it by calls collective over all of it
   std::uint32_t file_open_count = 0;   ///< MPI_File_open on it so far
+  std::uint32_t window_count = 0;      ///< windows made on it; one thread at a time, by MPI's rules
+  std::uint32_t unseen_window_count = 0;  ///< windows with its members that were made out of our sight
   std::string name;
   std::vector<std::int32_t> members;         ///< world ranks
   std::vector<std::int32_t> remote_members;
@@ -45,6 +47,9 @@ void define_predefined_comms();
 
 /// Of any handle; nullptr for MPI_COMM_NULL. Described at first sight by local calls only.
 CommState* find_comm(MPI_Comm comm) noexcept;
+
+/// A communicator with the group's members, when theirs is not known: the world, else one that stands for all such.
+CommState& comm_of_unseen(MPI_Group group) noexcept;
 
 /// Moves when a handle has become free: what threads remember is void.
 extern std::atomic<std::uint64_t> g_comm_generation;

@@ -3,6 +3,7 @@
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/meaning_request.h"
+#include "mpi_layer/meaning_rma.h"
 
 namespace megascope::mpi {
 
@@ -29,6 +30,32 @@ bool is_refusal(int rc) noexcept {
     if (error_class == refusal) return true;
   }
   return false;
+}
+
+bool one_sided::has_not_begun(int rc) noexcept {
+  if (is_refusal(rc)) return true;
+  int error_class = 0;
+  twin<Fn::Error_class>()(rc, &error_class);
+  for (const int refusal : {MPI_ERR_WIN, MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_FLAVOR,
+                            MPI_ERR_RMA_SHARED, MPI_ERR_SIZE, MPI_ERR_DISP, MPI_ERR_INFO}) {
+    if (error_class == refusal) return true;
+  }
+  return false;
+}
+
+void one_sided::end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept {
+  const bool is_counted = call.main.kind == FactKind::kWinCreated;
+  if (rc != MPI_SUCCESS) {
+    if (is_counted && has_not_begun(rc)) --call.state->window_count;
+    return;
+  }
+  call.main.kind = FactKind::kNone;
+  if (call.state == nullptr) return;
+  const WinState* state = adopt_window(window, *call.state, call.main.sequence, making);
+  if (state == nullptr || state->id == kNoWin) return;
+  call.main.kind = FactKind::kWinCreated;
+  call.main.tag = window_field(state->id);
+  call.main.bytes = making.size_bytes;
 }
 
 bool is_refused_slowly(int rc) noexcept {

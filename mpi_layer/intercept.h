@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/call_record.h"
@@ -11,6 +12,13 @@
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
+
+/// The first argument of type T.
+template <class T, class First, class... Rest>
+[[gnu::always_inline]] inline T argument(First& first, Rest&... rest) noexcept {
+  if constexpr (std::is_same_v<First, T>) return first;
+  else return argument<T>(rest...);
+}
 
 /// What a call says beyond "it was called": nothing.
 struct NoMeaning {

@@ -3,18 +3,13 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/regions.h"
+#include "mpi_layer/windows.h"
 
 /// Communicators: their making, naming and end, and which one a query is about. MPI-4.1 §7, §8.
 namespace megascope::mpi {
 
 namespace comm {
 
-/// The first argument of type T.
-template <class T, class First, class... Rest>
-[[gnu::always_inline]] inline T first_of(First& first, Rest&... rest) noexcept {
-  if constexpr (std::is_same_v<First, T>) return first;
-  else return first_of<T>(rest...);
-}
 /// The pointer to the new communicator: the last argument of that type.
 template <class... Args>
 [[gnu::always_inline]] inline MPI_Comm* result_in(Args&... args) noexcept {
@@ -30,7 +25,7 @@ template <class... Args>
 struct About : NoMeaning {
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
-    set_comm(thread, call, first_of<MPI_Comm>(args...));
+    set_comm(thread, call, argument<MPI_Comm>(args...));
   }
 };
 
@@ -39,7 +34,7 @@ template <Fn F>
 struct CollectiveCreation {
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
-    coll::begin(thread, call, first_of<MPI_Comm>(args...));
+    coll::begin(thread, call, argument<MPI_Comm>(args...));
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
@@ -132,6 +127,16 @@ template <> struct Meaning<Fn::Type_free> {
   }
   [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
     if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+/// The same for groups, which synchronisations of windows name.
+template <> struct Meaning<Fn::Group_free> {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Group*) noexcept {
+    g_group_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Group*) noexcept {
+    if (rc == MPI_SUCCESS) g_group_generation.fetch_add(1, std::memory_order_relaxed);
   }
 };
 

@@ -95,6 +95,7 @@ bool has_full_meaning(Fn fn, const std::string& name) {
     case Group::kRequest:
       return !name.starts_with("MPI_Grequest");
     case Group::kComm:
+    case Group::kRma:
       return true;
     case Group::kIo:
       return name != "MPI_File_create_errhandler" && name != "MPI_Register_datarep";

@@ -283,9 +283,13 @@ bool is_transfer(FactKind kind) noexcept {
   return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
 }
 
-/// Something happened to the request that says nothing more; of a transfer the file.
+/// Something happened to the request that says nothing more; of a transfer the file, of a one-sided operation the window.
 void stage_event(MpiThread& thread, const Fact& start, FactKind kind) noexcept {
   Fact fact = is_file_fact(kind) ? file_fact(kind, file_of(start), start.comm) : Fact{.kind = kind};
+  if (has_rma_request(start.kind)) {
+    fact.comm = start.comm;
+    fact.tag = start.tag;
+  }
   fact.request = start.request;
   stage(thread, fact);
 }
@@ -329,6 +333,8 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
     stage_collective(thread, *entry);
   } else if (is_transfer(kind)) {
     stage_transferred(thread, entry->start, entry->location, status);
+  } else if (has_rma_request(kind)) {
+    stage_short(thread, FactKind::kRmaComplete, entry->start.request);
   }
   if (entry->is_persistent) {
     entry->is_cancel_requested.store(false, std::memory_order_relaxed);

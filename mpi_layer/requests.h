@@ -17,7 +17,7 @@ namespace megascope::mpi {
 struct RequestEntry {
   std::uint64_t key = 0;       ///< the handle
   std::uint32_t serial = 0;    ///< counts entries
-  Fact start;                  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile…Request, kMatched; kNone: nothing will be told
+  Fact start;                  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile…Request, kRput …, kMatched; kNone: nothing will be told
   LocationId location = 0;     ///< of the thread that started it
   bool is_persistent = false;
   bool is_active = true;       ///< a persistent request between start and completion

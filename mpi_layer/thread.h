@@ -12,6 +12,7 @@ namespace megascope::mpi {
 
 struct CommState;
 struct FileState;
+struct WinState;
 
 /// What a call over an array of requests keeps: the handles, which MPI overwrites, and statuses in place of
 /// MPI_STATUSES_IGNORE.
@@ -51,6 +52,20 @@ struct MpiThread {
   CommSlot comms[kCacheSlots];
   TypeSlot types[kCacheSlots];
   FileSlot files[kFileSlots];
+
+  static constexpr unsigned kWindowSlots = 8;
+  struct WinSlot {
+    std::uint64_t key;
+    WinState* state;
+  };
+  struct GroupSlot {
+    std::uint64_t key;
+    std::uint64_t generation;
+    GroupId id;
+  };
+  std::uint64_t window_generation;
+  WinSlot windows[kWindowSlots];
+  GroupSlot group;  ///< the last one that a synchronisation named
 
   static constexpr unsigned kDepths = encoding::kDepthMask + 1;
   MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth

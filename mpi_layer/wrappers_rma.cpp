@@ -1,4 +1,4 @@
-#include "mpi_layer/intercept.h"
+#include "mpi_layer/meaning_rma.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

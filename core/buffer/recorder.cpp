@@ -146,6 +146,25 @@ void Recorder::rename_comm(CommId comm, const std::string& name) {
   append_definition(trace::encode_comm_name(comm, name));
 }
 
+void Recorder::define(const WindowDefinition& window) {
+  const std::lock_guard lock(mutex_);
+  definitions_.windows.push_back(window);
+  append_definition(trace::encode(window));
+}
+
+void Recorder::rename_window(WinId window, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (window >= definitions_.windows.size()) return;
+  definitions_.windows[window].name = name;
+  append_definition(trace::encode_window_name(window, name));
+}
+
+void Recorder::define(const GroupDefinition& group) {
+  const std::lock_guard lock(mutex_);
+  definitions_.groups.push_back(group);
+  append_definition(trace::encode(group));
+}
+
 bool Recorder::make_definition_room(std::size_t bytes) {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);

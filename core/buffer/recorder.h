@@ -59,6 +59,9 @@ class Recorder {
   void define(const CommDefinition& comm);
   void define(const FileDefinition& file);
   void rename_comm(CommId comm, const std::string& name);
+  void define(const WindowDefinition& window);
+  void rename_window(WinId window, const std::string& name);
+  void define(const GroupDefinition& group);
 
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
   /// Time of ours outside of the calls.

@@ -17,7 +17,7 @@ enum class FactKind : std::uint8_t {
   kSendComplete = 5,     ///< MpiIsendComplete: request
   kRecvComplete = 6,     ///< MpiIrecv: request; peer, tag, bytes, comm as received
   kCancelled = 7,        ///< MpiRequestCancelled: completed as cancelled; no message
-  kRequestTest = 8,      ///< MpiRequestTest: tested, not complete
+  kRequestTest = 8,      ///< MpiRequestTest: tested, not complete; RmaOpTest with comm and window of an operation
   kRequestFreed = 9,     ///< MPI_Request_free on an active request: no completion will be seen
   kCollective = 10,      ///< MpiCollectiveBegin/End: peer = root, bytes = sent, bytes_received; sequence in comm
   kCollectiveRequest = 11,   ///< NonBlockingCollectiveRequest: the same with request
@@ -47,6 +47,27 @@ enum class FactKind : std::uint8_t {
   kFileSize = 53,           ///< bytes: the size that the call set, made room for, or was told
   kFileView = 54,           ///< offset: where the view begins, in bytes; bytes: size of the elementary type
   kFileUsed = 55,           ///< any other call on the file
+  // One-sided: `tag` is the window (window_of), comm its communicator, peer the target's rank there. An operation's
+  // `request` is its matching id, also without a request.
+  kPut = 20,             ///< RmaPut: bytes to the target
+  kGet = 21,             ///< RmaGet: bytes_received from the target
+  kAccumulate = 22,      ///< RmaAtomic, accumulate: bytes
+  kGetAccumulate = 23,   ///< RmaAtomic, fetch and accumulate: bytes, bytes_received
+  kCompareAndSwap = 24,  ///< RmaAtomic, compare and swap: bytes of both operands, bytes_received
+  kRput = 25,            ///< the same with a request, of which kRmaComplete tells the end
+  kRget = 26,
+  kRaccumulate = 27,
+  kRgetAccumulate = 28,
+  kRmaComplete = 29,     ///< RmaOpCompleteNonBlocking: request. What other operations completed: rma_completion.h
+  kWinCreated = 30,      ///< RmaWinCreate: bytes of memory here; sequence among the creations of windows on comm
+  kWinFreed = 31,        ///< RmaWinDestroy
+  kFence = 32,           ///< RmaCollectiveBegin/End: sequence among the window's fences; bytes: rma::kNoCheck …
+  kGroupSync = 33,       ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost …
+  kLock = 34,            ///< RmaRequestLock, RmaAcquireLock: peer, kNoPeer for all; bytes: rma::kExclusive …
+  kUnlock = 35,          ///< RmaReleaseLock: peer or kNoPeer
+  kFlush = 36,           ///< peer or kNoPeer; bytes: 1 when only local completion was asked for
+  kWinSync = 37,         ///< RmaSync: memory
+  kWindow = 38,          ///< a call about the window that does none of this; bytes attached
 };
 
 struct Fact {
@@ -57,10 +78,41 @@ struct Fact {
   std::int32_t peer = kNoPeer;       ///< rank in comm (remote group for an intercommunicator), or the root
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t bytes_received = 0;  ///< collectives only
+  std::uint64_t bytes_received = 0;  ///< collectives and one-sided operations only
 
   bool operator==(const Fact&) const = default;
 };
+
+/// The window of a one-sided fact; it lies where messages have their tag.
+inline constexpr WinId window_of(const Fact& fact) { return static_cast<WinId>(fact.tag); }
+inline constexpr std::int32_t window_field(WinId window) { return static_cast<std::int32_t>(window); }
+
+/// Operations, from kPut to kRgetAccumulate.
+inline constexpr bool is_rma_operation(FactKind kind) { return kind >= FactKind::kPut && kind <= FactKind::kRgetAccumulate; }
+/// Those with a request of their own.
+inline constexpr bool has_rma_request(FactKind kind) { return kind >= FactKind::kRput && kind <= FactKind::kRgetAccumulate; }
+/// All of one-sided communication; but for kRmaComplete they name a window.
+inline constexpr bool is_rma(FactKind kind) { return kind >= FactKind::kPut && kind <= FactKind::kWindow; }
+inline constexpr bool names_window(FactKind kind) { return is_rma(kind) && kind != FactKind::kRmaComplete; }
+
+/// What a program promises when it synchronises (MPI_MODE_NOCHECK …), as bits. Above them, in the same word, what the
+/// synchronisation is where its FactKind does not say it. Stored in traces.
+namespace rma {
+inline constexpr std::uint64_t kNoCheck = 1;
+inline constexpr std::uint64_t kNoStore = 2;
+inline constexpr std::uint64_t kNoPut = 4;
+inline constexpr std::uint64_t kNoPrecede = 8;
+inline constexpr std::uint64_t kNoSucceed = 16;
+
+inline constexpr std::uint64_t kExclusive = 0x100;  ///< of kLock
+
+// Of kGroupSync.
+inline constexpr std::uint64_t kPost = 0x100;
+inline constexpr std::uint64_t kStart = 0x200;
+inline constexpr std::uint64_t kComplete = 0x300;
+inline constexpr std::uint64_t kWait = 0x400;  ///< also a successful MPI_Win_test
+inline constexpr std::uint64_t kGroupSyncMask = 0xF00;
+}  // namespace rma
 
 /// One MPI call of the application, from entry to return. Times are in the unit and on the clock of whoever hands it out
 /// (RecordSource: ns since the run's start on the common clock).

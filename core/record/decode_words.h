@@ -36,6 +36,15 @@ inline void split_sendrecv(CommId comm, const Word* words, Fact* facts) {
               .tag = static_cast<std::int32_t>(high32(tags)), .bytes = high32(bytes)};
 }
 
+inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
+  Fact fact{.kind = kind, .comm = comm, .peer = static_cast<std::int32_t>(low32(words[0])),
+            .tag = static_cast<std::int32_t>(high32(words[0]))};
+  (is_get(kind) ? fact.bytes_received : fact.bytes) = low32(words[1]);
+  (is_folded_sync(kind) ? fact.sequence : fact.request) = high32(words[1]);
+  if (is_folded_exchange(kind)) fact.bytes_received = low32(words[2]);
+  return fact;
+}
+
 /// What lies in the call's own words. facts: room for two. Returns the number of words, 0 when they are no call.
 [[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available, std::uint64_t base_ticks,
                                                        Call& call, Fact* facts, std::size_t& fact_count) {
@@ -59,6 +68,8 @@ inline void split_sendrecv(CommId comm, const Word* words, Fact* facts) {
   } else if (kind == FactKind::kSendrecv) {
     split_sendrecv(call.comm, words + 2, facts);
     fact_count = 2;
+  } else if (is_folded_rma(kind)) {
+    facts[0] = folded_rma(kind, call.comm, words + 2);
   } else {
     facts[0] = folded_message(kind, call.comm, words[2], words[3]);
   }

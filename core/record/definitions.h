@@ -87,6 +87,30 @@ struct FileDefinition {
   bool operator==(const FileDefinition&) const = default;
 };
 
+/// Who provides a window's memory, and how. MPI_WIN_FLAVOR_CREATE ….
+enum class WindowFlavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
+
+/// A window of one-sided communication as one of its members sees it.
+struct WindowDefinition {
+  WinId id = kNoWin;
+  CommId comm = kNoComm;          ///< that it was made on
+  std::uint64_t global_name = 0;  ///< equal in all members, and with high probability in nobody else
+  WindowFlavor flavor = WindowFlavor::kCreate;
+  std::string name;               ///< MPI_Win_set_name, else what the library makes up ("MPI_Win_create #1 of …")
+  std::uint64_t size_bytes = 0;   ///< of this process's part
+  std::uint32_t displacement_bytes = 1;  ///< the unit in which displacements count
+
+  bool operator==(const WindowDefinition&) const = default;
+};
+
+/// A group that an MPI_Win_post or MPI_Win_start names.
+struct GroupDefinition {
+  GroupId id = kNoGroup;
+  std::vector<RankRun> members;  ///< world ranks in rank order
+
+  bool operator==(const GroupDefinition&) const = default;
+};
+
 struct LocationDefinition {
   LocationId id = 0;
   std::string name;          ///< "main thread", "thread 2"
@@ -158,12 +182,15 @@ struct ProcessDefinitions {
   std::vector<CommDefinition> comms;          ///< ascending id, without holes
   std::vector<FileDefinition> files;          ///< ascending id, without holes
   std::vector<LocationDefinition> locations;  ///< ascending id, without holes
+  std::vector<WindowDefinition> windows;      ///< ascending id, without holes
+  std::vector<GroupDefinition> groups;        ///< ascending id, without holes
   Losses losses{};
 
   /// nullptr when the trace does not define it.
   const RegionDefinition* region(RegionId id) const;
   const CommDefinition* comm(CommId id) const { return id < comms.size() ? &comms[id] : nullptr; }
   const FileDefinition* file(FileId id) const { return id < files.size() ? &files[id] : nullptr; }
+  const WindowDefinition* window(WinId id) const { return id < windows.size() ? &windows[id] : nullptr; }
 };
 
 /// World ranks of a list of runs, in order.

@@ -13,6 +13,9 @@
 ///   words 2, 3 of a message: peer | tag << 32, bytes | request << 32
 ///   words 2, 3 of a collective: root | sequence << 32, sent | received << 32
 ///   words 2–4 of a send and receive: destination | source << 32, send tag | receive tag << 32, sent | received << 32
+///   words 2, 3 of a one-sided operation: target | window << 32, bytes | matching id << 32; bytes that go both ways: 2–4,
+///     and received
+///   words 2, 3 of a synchronisation: target | window << 32, bytes | sequence << 32
 /// Facts that do not fit follow right behind, each with a header word whose low 16 bits are no region:
 ///   short   bits 0–15 kShortFact, 16–23 FactKind, 24–31 how many further requests in a row, 32–63 the first request
 ///   medium  header, peer | tag << 32, bytes | communicator << 48
@@ -36,8 +39,7 @@ inline constexpr unsigned kHasFacts = 0x08;    ///< facts follow the call
 
 inline constexpr std::size_t kBareWords = 2;
 inline constexpr std::size_t kMessageWords = 4;
-inline constexpr std::size_t kSendrecvWords = 5;
-inline constexpr std::size_t kMaxCallWords = kSendrecvWords;
+inline constexpr std::size_t kMaxCallWords = 5;
 inline constexpr std::size_t kShortWords = 1;
 inline constexpr std::size_t kMediumWords = 3;
 inline constexpr std::size_t kWideWords = 5;
@@ -67,9 +69,20 @@ inline constexpr bool is_folded_message(FactKind kind) {
   return kind == FactKind::kSend || kind == FactKind::kRecv || kind == FactKind::kSendRequest ||
          kind == FactKind::kRecvRequest;
 }
+/// Is it a one-sided operation of which bytes go both ways?
+inline constexpr bool is_folded_exchange(FactKind kind) {
+  return kind == FactKind::kGetAccumulate || kind == FactKind::kCompareAndSwap || kind == FactKind::kRgetAccumulate;
+}
+/// Is it a synchronisation, with a sequence number in place of the matching id?
+inline constexpr bool is_folded_sync(FactKind kind) { return kind >= FactKind::kWinCreated && kind <= FactKind::kWindow; }
+inline constexpr bool is_folded_rma(FactKind kind) { return is_rma_operation(kind) || is_folded_sync(kind); }
+inline constexpr bool is_get(FactKind kind) { return kind == FactKind::kGet || kind == FactKind::kRget; }
+/// Words 2 to 4 are used.
+inline constexpr bool has_fifth_word(FactKind kind) { return kind == FactKind::kSendrecv || is_folded_exchange(kind); }
 inline constexpr std::size_t call_words(FactKind folded) {
-  if (folded == FactKind::kSendrecv) return kSendrecvWords;
-  return is_folded_message(folded) || folded == FactKind::kCollective ? kMessageWords : kBareWords;
+  if (has_fifth_word(folded)) return kMaxCallWords;
+  const bool is_folded = is_folded_message(folded) || folded == FactKind::kCollective || is_folded_rma(folded);
+  return is_folded ? kMessageWords : kBareWords;
 }
 
 inline constexpr unsigned kMaxShortRun = 0xFF;

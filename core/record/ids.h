@@ -19,6 +19,14 @@ inline constexpr CommId kNoComm = 0xFFFFFFFF;
 /// `FileDefinition::global_name` is what the processes share that opened it together.
 using FileId = std::uint32_t;
 inline constexpr FileId kNoFile = 0xFFFFFFFF;
+/// A window of one-sided communication within one process's trace, numbered in order of first sight.
+/// `WindowDefinition::global_name` is what its members share.
+using WinId = std::uint32_t;
+inline constexpr WinId kNoWin = 0xFFFFFFFF;
+
+/// A group of processes that a synchronisation names, within one process's trace; equal groups have one id.
+using GroupId = std::uint32_t;
+inline constexpr GroupId kNoGroup = 0xFFFFFFFF;
 
 /// A stream of events (a thread) within one process's trace, numbered from 0 in order of first sight.
 using LocationId = std::uint32_t;

@@ -205,6 +205,18 @@ void Profile::note(const Fact& fact, CallShape& shape) {
     case FactKind::kCollectiveComplete:
       shape.on_comm(fact.comm);
       return;
+    case FactKind::kPut:
+    case FactKind::kGet:
+    case FactKind::kAccumulate:
+    case FactKind::kGetAccumulate:
+    case FactKind::kCompareAndSwap:
+    case FactKind::kRput:
+    case FactKind::kRget:
+    case FactKind::kRaccumulate:
+    case FactKind::kRgetAccumulate:
+      shape.bytes_sent += fact.bytes;
+      shape.bytes_received += fact.bytes_received;
+      break;
     default:  // no message that is known here: completed sends were counted when they started
       return;
   }

@@ -98,8 +98,9 @@ struct SizeTotals {
 /// to one row a function.
 ///
 /// Bytes are counted where they become known: a send in the call that starts it, a receive in the
-/// call that completes it (MPI_Recv, MPI_Waitall …), a collective in the call that starts it, bytes
-/// of files in the call that tells how many were read (received) or written (sent). Time
+/// call that completes it (MPI_Recv, MPI_Waitall …), a collective and a one-sided operation in the
+/// call that starts it (they are no messages of the communication matrix), bytes of files in the call
+/// that tells how many were read (received) or written (sent). Time
 /// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
 /// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
 /// time. add() allocates only while the tables grow, and takes a few ns otherwise.
@@ -147,6 +148,11 @@ class Profile {
     const PeerClass sent = class_of(known, to);
     const PeerClass received = class_of(known_peer(call.comm, from), from);
     add_to_row(call, sent == received ? sent : PeerClass::kOther);
+  }
+  /// The same as add() of a call with a one-sided operation on `target`, call.sent and call.received long, on call.comm.
+  void add_one_sided(const PlainCall& call, std::int32_t target) {
+    if (is_foreign(call.region)) return;
+    add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);

@@ -24,7 +24,8 @@ bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
     return !is_completion(kind) && kind != FactKind::kFileTest && kind != FactKind::kFileCancelled;
   }
-  return kind <= FactKind::kRecvRequest || kind == FactKind::kCollective || kind == FactKind::kCollectiveRequest;
+  return kind <= FactKind::kRecvRequest || kind == FactKind::kCollective || kind == FactKind::kCollectiveRequest ||
+         names_window(kind);
 }
 }  // namespace
 

@@ -164,6 +164,43 @@ bool decode_file(Reader& reader, ProcessDefinitions& into) {
   return true;
 }
 
+bool decode_window(Reader& reader, ProcessDefinitions& into) {
+  WindowDefinition window;
+  window.id = reader.get<std::uint32_t>();
+  window.comm = reader.get<std::uint32_t>();
+  window.global_name = reader.get<std::uint64_t>();
+  window.flavor = static_cast<WindowFlavor>(reader.get<std::uint8_t>());
+  window.size_bytes = reader.get<std::uint64_t>();
+  window.displacement_bytes = reader.get<std::uint32_t>();
+  window.name = reader.get_string();
+  if (!reader.is_ok() || window.id != into.windows.size() || window.flavor > WindowFlavor::kShared) return false;
+  into.windows.push_back(std::move(window));
+  return true;
+}
+
+bool decode_one_sided(Reader& reader, ProcessDefinitions& into) {
+  switch (static_cast<OneSidedDefinition>(reader.get<std::uint8_t>())) {
+    case OneSidedDefinition::kWindow:
+      return decode_window(reader, into);
+    case OneSidedDefinition::kWindowName: {
+      const auto window = reader.get<std::uint32_t>();
+      std::string name = reader.get_string();
+      if (!reader.is_ok() || window >= into.windows.size()) return false;
+      into.windows[window].name = std::move(name);
+      return true;
+    }
+    case OneSidedDefinition::kGroup: {
+      GroupDefinition group;
+      group.id = reader.get<std::uint32_t>();
+      group.members = reader.get_runs();
+      if (!reader.is_ok() || group.id != into.groups.size()) return false;
+      into.groups.push_back(std::move(group));
+      return true;
+    }
+  }
+  return false;
+}
+
 bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
   switch (kind) {
     case DefinitionKind::kProperty: {
@@ -186,8 +223,16 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
       return decode_location(reader, into);
     case DefinitionKind::kFile:
       return decode_file(reader, into);
+    case DefinitionKind::kOneSided:
+      return decode_one_sided(reader, into);
   }
   return false;
+}
+
+Writer one_sided(OneSidedDefinition what) {
+  Writer writer(DefinitionKind::kOneSided);
+  writer.put(static_cast<std::uint8_t>(what));
+  return writer;
 }
 
 }  // namespace
@@ -237,6 +282,26 @@ DefinitionBytes encode(const FileDefinition& file) {
       .put(file.mode)
       .put(std::string_view(file.name))
       .take();
+}
+
+DefinitionBytes encode(const WindowDefinition& window) {
+  return one_sided(OneSidedDefinition::kWindow)
+      .put(window.id)
+      .put(window.comm)
+      .put(window.global_name)
+      .put(static_cast<std::uint8_t>(window.flavor))
+      .put(window.size_bytes)
+      .put(window.displacement_bytes)
+      .put(std::string_view(window.name))
+      .take();
+}
+
+DefinitionBytes encode(const GroupDefinition& group) {
+  return one_sided(OneSidedDefinition::kGroup).put(group.id).put(group.members).take();
+}
+
+DefinitionBytes encode_window_name(WinId window, std::string_view name) {
+  return one_sided(OneSidedDefinition::kWindowName).put(window).put(name).take();
 }
 
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name) {

@@ -17,7 +17,10 @@ DefinitionBytes encode(const RegionDefinition& region);
 DefinitionBytes encode(const CommDefinition& comm);
 DefinitionBytes encode(const LocationDefinition& location);
 DefinitionBytes encode(const FileDefinition& file);
+DefinitionBytes encode(const WindowDefinition& window);
+DefinitionBytes encode(const GroupDefinition& group);
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
+DefinitionBytes encode_window_name(WinId window, std::string_view name);
 
 /// Applies all definition records of one chunk's payload. Damaged or unknown ones are skipped; returns how many.
 /// bytes: untrusted.

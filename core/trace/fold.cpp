@@ -22,7 +22,7 @@ bool is_plain(Word first, Word second) {
     case FactKind::kSendrecv:
       return true;
     default:
-      return false;
+      return is_folded_rma(static_cast<FactKind>((second >> 48) & 0xFF));
   }
 }
 
@@ -54,7 +54,17 @@ bool is_plain(Word first, Word second) {
     call.sent = low32(words[4]);
     call.received = high32(words[4]);
     profile.add_exchange(call, peer, static_cast<std::int32_t>(high32(words[2])));
-    return kSendrecvWords;
+    return kMaxCallWords;
+  }
+  if (is_folded_sync(kind)) {
+    profile.add_plain(call);
+    return kMessageWords;
+  }
+  if (is_rma_operation(kind)) {
+    (is_get(kind) ? call.received : call.sent) = low32(words[3]);
+    if (has_fifth_word(kind)) call.received = low32(words[4]);
+    profile.add_one_sided(call, peer);
+    return call_words(kind);
   }
   if (kind == FactKind::kRecvRequest) {
     const RequestId request = high32(words[3]);

@@ -33,6 +33,9 @@ ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank
                           timeline::json_escaped(timeline::category(region)) + '"';
   }
   for (const CommDefinition& comm : process_.comms) comms_.push_back(timeline::json_escaped(timeline::comm_name(comm)));
+  for (const WindowDefinition& window : process_.windows) {
+    windows_.push_back(timeline::json_escaped(timeline::window_name(window)));
+  }
 }
 
 void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
@@ -114,14 +117,16 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
       case Argument::Kind::kNumber: text_ << argument.number; break;
       case Argument::Kind::kAny: text_ << "\"" << timeline::kAnyText << "\""; break;
       case Argument::Kind::kTrue: text_ << "true"; break;
-      case Argument::Kind::kComm: {
-        const auto comm = static_cast<std::size_t>(argument.number);
-        text_ << "\"" << (comm < comms_.size() ? std::string_view(comms_[comm]) : "unknown") << "\"";
-        break;
-      }
+      case Argument::Kind::kComm: add_name(comms_, argument.number); break;
+      case Argument::Kind::kWindow: add_name(windows_, argument.number); break;
     }
   }
   text_ << "}";
+}
+
+void ProcessEvents::add_name(const std::vector<std::string>& names, std::int64_t id) {
+  const auto index = static_cast<std::size_t>(id);
+  text_ << "\"" << (index < names.size() ? std::string_view(names[index]) : "unknown") << "\"";
 }
 
 void ProcessEvents::add_facts(const timeline::Event& event) {
@@ -130,10 +135,15 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
     switch (fact.kind) {
       case FactKind::kSendRequest:
       case FactKind::kRecvRequest:
-      case FactKind::kCollectiveRequest: start_operation(event, fact); break;
+      case FactKind::kCollectiveRequest:
+      case FactKind::kRput:
+      case FactKind::kRget:
+      case FactKind::kRaccumulate:
+      case FactKind::kRgetAccumulate: start_operation(event, fact); break;
       case FactKind::kSendComplete:
       case FactKind::kRecvComplete:
       case FactKind::kCollectiveComplete:
+      case FactKind::kRmaComplete:
       case FactKind::kCancelled:
       case FactKind::kRequestFreed: complete_operation(event, fact); break;
       case FactKind::kCollective: add_collective(event, fact); break;

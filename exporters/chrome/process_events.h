@@ -43,6 +43,7 @@ class ProcessEvents {
   void add_metadata(std::string_view name, std::int64_t tid, std::string_view arguments);
   void add_call(const timeline::Event& event);
   void add_arguments(const timeline::CallArguments& arguments);
+  void add_name(const std::vector<std::string>& names, std::int64_t id);
   void add_facts(const timeline::Event& event);
   void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
   void add_collective(const timeline::Event& event, const Fact& fact);
@@ -65,7 +66,8 @@ class ProcessEvents {
   bool is_first_;
   JsonText text_;
   std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
-  std::vector<std::string> comms_;    ///< names, escaped, by CommId
+  std::vector<std::string> comms_;
+  std::vector<std::string> windows_;    ///< names, escaped, by CommId
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;
   std::uint64_t event_count_ = 0;

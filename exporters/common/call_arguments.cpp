@@ -6,7 +6,7 @@ namespace {
 constexpr std::array<std::string_view, kArgumentNameCount> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
-    "cancelled"};
+    "cancelled",    "window",   "target",            "exclusive"};
 
 }  // namespace
 
@@ -28,6 +28,7 @@ struct Messages {
 struct CallSummary {
   Messages sent, received, posted;
   const Fact* collective = nullptr;
+  const Fact* one_sided = nullptr;
   const Fact* error = nullptr;
 
   explicit CallSummary(const Call& call) {
@@ -45,7 +46,9 @@ struct CallSummary {
       case FactKind::kCollective:
       case FactKind::kCollectiveRequest: collective = &fact; return;
       case FactKind::kError: error = &fact; return;
-      default: return;
+      default:
+        if (names_window(fact.kind)) one_sided = &fact;
+        return;
     }
   }
 
@@ -53,6 +56,7 @@ struct CallSummary {
   CommId comm(const Call& call) const {
     if (call.comm != kNoComm) return call.comm;
     if (collective != nullptr) return collective->comm;
+    if (one_sided != nullptr) return one_sided->comm;
     const Fact* only = nullptr;
     for (const Messages* messages : {&sent, &received, &posted}) {
       if (messages->count == 0) continue;
@@ -101,6 +105,18 @@ struct CallSummary {
   }
 };
 
+void CallArguments::add_one_sided(const Fact& fact, const WorldRanks& world_ranks) {
+  if (window_of(fact) != kNoWin) add(ArgumentName::kWindow, Argument::Kind::kWindow, window_of(fact));
+  if (fact.peer >= 0) add_peer(ArgumentName::kTarget, fact, world_ranks);
+  const bool is_operation = is_rma_operation(fact.kind);
+  const bool has_memory = fact.kind == FactKind::kWinCreated || fact.kind == FactKind::kWindow;
+  if (is_operation || (has_memory && fact.bytes != 0)) add_number(ArgumentName::kBytes, fact.bytes);
+  if (is_operation) add_number(ArgumentName::kBytesReceived, fact.bytes_received);
+  if (fact.kind == FactKind::kLock && (fact.bytes & rma::kExclusive) != 0) {
+    add(ArgumentName::kExclusive, Argument::Kind::kTrue);
+  }
+}
+
 CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank) {
   CallArguments result;
   const CallSummary summary(call);
@@ -109,6 +125,8 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   }
   if (summary.collective != nullptr) {
     summary.tell_collective(result, world_ranks, my_world_rank);
+  } else if (summary.one_sided != nullptr) {
+    result.add_one_sided(*summary.one_sided, world_ranks);
   } else {
     summary.tell_messages(result, world_ranks);
   }
@@ -128,6 +146,10 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
       break;
     case FactKind::kRecvRequest: result.add_number(ArgumentName::kBufferBytes, fact.bytes); break;
     case FactKind::kCollectiveRequest: result.add_number(ArgumentName::kBytes, fact.bytes); break;
+    case FactKind::kRput:
+    case FactKind::kRget:
+    case FactKind::kRaccumulate:
+    case FactKind::kRgetAccumulate: result.add_one_sided(fact, world_ranks); break;
     case FactKind::kCancelled: result.add(ArgumentName::kCancelled, Argument::Kind::kTrue); break;
     default: break;
   }

@@ -13,7 +13,7 @@ namespace megascope::timeline {
 /// What a timeline says about a call beside its name and time.
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
-  kReceives, kRoot, kError, kUnfinished, kCancelled, kCount
+  kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kCount
 };
 inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
 
@@ -27,6 +27,7 @@ struct Argument {
   enum class Kind : std::uint8_t {
     kNumber,
     kComm,  ///< number: a CommId
+    kWindow,  ///< number: a WinId
     kAny,   ///< a wildcard; no number
     kTrue,
   };
@@ -41,7 +42,8 @@ struct Argument {
 class CallArguments {
  public:
   /// Ranks become world ranks. One message: peer, tag and bytes of it (a receive beside a send: source, source_tag,
-  /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it.
+  /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it. One-sided: the
+  /// window, the target where it is one, the bytes to it (bytes) and from it (bytes_received), whether a lock is exclusive.
   static CallArguments of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank);
   /// What is known of a send or posted receive when it is started, or of a message when it has arrived.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
@@ -54,6 +56,7 @@ class CallArguments {
   }
 
  private:
+  void add_one_sided(const Fact& fact, const WorldRanks& world_ranks);
   void add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks);
   void add_tag(ArgumentName name, std::int32_t tag);
   void add_number(ArgumentName name, std::uint64_t number) {

@@ -11,6 +11,10 @@ inline std::string comm_name(const CommDefinition& comm) {
   return comm.name.empty() ? "comm " + std::to_string(comm.id) : comm.name;
 }
 
+inline std::string window_name(const WindowDefinition& window) {
+  return window.name.empty() ? "window " + std::to_string(window.id) : window.name;
+}
+
 /// "Rank 3 (node17)"
 inline std::string process_name(const ProcessInfo& process) {
   const std::string name = "Rank " + std::to_string(process.world_rank);

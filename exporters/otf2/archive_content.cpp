@@ -27,6 +27,8 @@ Collective::Bytes encode(const ArchiveContent& content) {
   for (const bool has_events : content.summary.comms_with_events) to.put_u8(has_events ? 1 : 0);
   to.put_u64(content.summary.handles_without_opening.size());
   for (const bool is_used : content.summary.handles_without_opening) to.put_u8(is_used ? 1 : 0);
+  to.put_u64(content.summary.windows_with_events.size());
+  for (const bool has_events : content.summary.windows_with_events) to.put_u8(has_events ? 1 : 0);
   to.put_u64(content.event_count);
   return to.take();
 }
@@ -54,6 +56,10 @@ Status decode(std::span<const std::byte> bytes, ArchiveContent& content) {
   for (std::size_t i = 0; i < content.summary.handles_without_opening.size(); ++i) {
     content.summary.handles_without_opening[i] = from.u8() != 0;
   }
+  content.summary.windows_with_events.resize(from.count());
+  for (std::size_t i = 0; i < content.summary.windows_with_events.size(); ++i) {
+    content.summary.windows_with_events[i] = from.u8() != 0;
+  }
   content.event_count = from.u64();
   return from.has_failed() ? Status::error("a member's list of locations cannot be read")
                            : Status::ok();
@@ -69,6 +75,9 @@ void merge(ArchiveContent& mine, ArchiveContent theirs) {
   }
   for (std::size_t i = 0; i < theirs.summary.handles_without_opening.size(); ++i) {
     if (theirs.summary.handles_without_opening[i]) mine.summary.note_handle(static_cast<std::uint32_t>(i));
+  }
+  for (std::size_t i = 0; i < theirs.summary.windows_with_events.size(); ++i) {
+    if (theirs.summary.windows_with_events[i]) mine.summary.note_window(static_cast<std::uint32_t>(i));
   }
   mine.event_count += theirs.event_count;
 }

@@ -25,6 +25,7 @@ OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_system_tree();
   write_processes();
   write_comms();
+  write_windows();
   if (has_threads()) write_thread_teams();
   write_files();
   return error_;
@@ -46,6 +47,12 @@ void DefinitionFile::write_paradigms() {
   check(OTF2_GlobalDefWriter_WriteParadigmProperty(writer_, OTF2_PARADIGM_MPI,
                                                    OTF2_PARADIGM_PROPERTY_COMM_NAME_TEMPLATE,
                                                    OTF2_TYPE_STRING, name_template));
+  if (!definitions_.windows.empty()) {
+    name_template.stringRef = text("MPI window ${id}");
+    check(OTF2_GlobalDefWriter_WriteParadigmProperty(
+        writer_, OTF2_PARADIGM_MPI, OTF2_PARADIGM_PROPERTY_RMA_WIN_NAME_TEMPLATE, OTF2_TYPE_STRING,
+        name_template));
+  }
   if (!has_threads()) return;
   check(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_PTHREAD, text("POSIX threads"),
                                            OTF2_PARADIGM_CLASS_THREAD_CREATE_WAIT));
@@ -135,6 +142,7 @@ DefinitionFile::Members DefinitionFile::comm_locations() const {
 
 void DefinitionFile::write_comms() {
   group(OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, comm_locations());
+  for (const SharedGroup& members : definitions_.groups) comm_group(members.members);
   for (const SharedComm& comm : definitions_.comms) {
     const auto id = static_cast<std::uint32_t>(comm_ids_.size());
     write_comm(id, comm);
@@ -161,6 +169,18 @@ void DefinitionFile::write_comm(std::uint32_t id, const SharedComm& comm) {
                                   ? group(OTF2_GROUP_TYPE_COMM_SELF, OTF2_PARADIGM_MPI, {})
                                   : comm_group(comm.members);
   check(OTF2_GlobalDefWriter_WriteComm(writer_, id, name, ranks, parent, flags));
+}
+
+void DefinitionFile::write_windows() {
+  const auto& with_events = content_.summary.windows_with_events;
+  std::uint32_t id = 0;
+  for (const SharedWindow& window : definitions_.windows) {
+    const bool has_events = id < with_events.size() && with_events[id];
+    const auto comm = comm_ids_.find(window.comm_key);
+    check(OTF2_GlobalDefWriter_WriteRmaWin(
+        writer_, id++, text(window.name), comm == comm_ids_.end() ? OTF2_UNDEFINED_COMM : comm->second,
+        has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS : OTF2_RMA_WIN_FLAG_NONE));
+  }
 }
 
 std::uint32_t DefinitionFile::comm_group(const std::vector<RankRun>& ranks) {

@@ -53,6 +53,7 @@ class DefinitionFile {
   void write_process(std::int32_t world_rank, const ProcessEntry* entry);
   void write_comms();
   void write_comm(std::uint32_t id, const SharedComm& comm);
+  void write_windows();
   void write_thread_teams();
   void write_files();
   void write_handle(std::uint32_t id, const SharedHandle& handle, std::uint32_t file);

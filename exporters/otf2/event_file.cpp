@@ -36,9 +36,9 @@ void StartedElsewhere::scan() {
   }
 }
 
-EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, EventSummary& summary)
-    : writer_(writer), process_(process), summary_(summary), io_(writer, process.io),
-      attributes_(OTF2_AttributeList_New()) {
+EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary)
+    : writer_(writer), process_(process), location_(location), rma_(writer, process.ids), summary_(summary),
+      io_(writer, process.io), attributes_(OTF2_AttributeList_New()) {
   if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
 }
 
@@ -49,22 +49,21 @@ EventFile::~EventFile() {
 OTF2_ErrorCode EventFile::write(CallStream& calls, const ThreadTeam& team,
                                 const std::function<void(std::uint64_t)>& progress) {
   const bool is_team_thread = team.comm != ThreadTeam::kNoTeam;
-  std::uint64_t call_count = 0;
   for (Call call; error_ == OTF2_SUCCESS && calls.next(call);) {
-    if (call_count == 0 && is_team_thread) {
+    if (call_count_ == 0 && is_team_thread) {
       check(OTF2_EvtWriter_ThreadBegin(writer_, nullptr, advance(call.enter_ns), team.comm,
                                        team.sequence));
     }
     leave_until(call);
     enter(call);
-    if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
+    if (++call_count_ % kProgressCalls == 0 && progress) progress(kProgressCalls);
   }
   while (open_count_ > 0) leave();
-  if (call_count > 0 &&
+  if (call_count_ > 0 &&
       is_team_thread) {  // nobody is seen to wait for the thread: no sequence number
     check(OTF2_EvtWriter_ThreadEnd(writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64));
   }
-  if (progress) progress(call_count % kProgressCalls);
+  if (progress) progress(call_count_ % kProgressCalls);
   summary_.last_time_ns = std::max(summary_.last_time_ns, now_ns_);
   return error_;
 }
@@ -95,6 +94,8 @@ void EventFile::enter(const Call& call) {
   frame.depth = call.depth;
   frame.is_pending = call.is_pending;
   frame.makes_handle = false;
+  frame.is_one_sided = false;
+  frame.index = call_count_;
   frame.facts.clear();
   if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
   check(OTF2_EvtWriter_Enter(writer_, nullptr, advance(call.enter_ns), frame.region));
@@ -102,6 +103,13 @@ void EventFile::enter(const Call& call) {
 }
 
 void EventFile::start(const Fact& fact, Frame& frame) {
+  if (is_rma(fact.kind)) {
+    frame.is_one_sided = true;
+    if (is_rma_operation(fact.kind)) process_.rma.issue(fact);
+    if (rma_.start(fact, now_ns_)) frame.facts.push_back(fact);
+    check(rma_.take_error());
+    return;
+  }
   switch (fact.kind) {
     case FactKind::kSend:
       if (fact.peer < 0) break;
@@ -130,6 +138,7 @@ void EventFile::start(const Fact& fact, Frame& frame) {
       check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, now_ns_));
       break;
     default:
+      frame.is_one_sided |= fact.kind == FactKind::kRequestFreed;
       frame.facts.push_back(fact);
       if (is_file_fact(fact.kind)) check(io_.start(frame.facts.back(), now_ns_, attributes_));
   }
@@ -138,6 +147,7 @@ void EventFile::start(const Fact& fact, Frame& frame) {
 void EventFile::leave() {
   Frame& frame = frames_[--open_count_];
   advance(frame.leave_ns);
+  if (frame.is_one_sided) finish_one_sided(frame);
   for (const Fact& fact : frame.facts) finish(fact, frame);
   for (const Fact& fact : frame.facts) {  // last: it encloses what the collective made
     if (fact.kind != FactKind::kCollective) continue;
@@ -155,6 +165,18 @@ void EventFile::leave() {
   has_attributes_ = false;  // writing empties the list
 }
 
+void EventFile::finish_one_sided(const Frame& frame) {
+  for (const RmaProgress::Done& done : process_.rma.complete(location_, frame.index, frame.facts)) {
+    rma_.complete(done, now_ns_);
+  }
+  for (const Fact& fact : frame.facts) {
+    std::uint32_t window = ProcessIds::kUndefinedWindow;
+    if (is_rma(fact.kind)) rma_.finish(fact, now_ns_, window);
+    if (window != ProcessIds::kUndefinedWindow) summary_.note_window(window);
+  }
+  check(rma_.take_error());
+}
+
 void EventFile::finish(const Fact& fact, const Frame& frame) {
   switch (fact.kind) {
     case FactKind::kRecv:
@@ -169,6 +191,11 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
       finish_request(fact);
       break;
     case FactKind::kRequestTest:
+      if (fact.comm != kNoComm) {
+        rma_.test(fact, now_ns_);
+        check(rma_.take_error());
+        break;
+      }
       check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, now_ns_, fact.request));
       break;
     case FactKind::kCollectiveComplete:

@@ -5,6 +5,7 @@
 #include "exporters/otf2/archive.h"
 #include "exporters/otf2/io_events.h"
 #include "exporters/otf2/request_table.h"
+#include "exporters/otf2/rma_events.h"
 #include "exporters/otf2/shared_definitions.h"
 
 #include <otf2/otf2.h>
@@ -32,15 +33,17 @@ struct EventSummary {
   bool has_undefined_region = false;
   std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy
   std::vector<bool> handles_without_opening;  ///< by OTF2 id of an IoHandle: somebody used it, and did not create it
+  std::vector<bool> windows_with_events;  ///< the same of RmaWinCreate and RmaWinDestroy
 
-  void note_handle(std::uint32_t handle) {
-    if (handle >= handles_without_opening.size()) handles_without_opening.resize(handle + std::size_t{1});
-    handles_without_opening[handle] = true;
-  }
+  void note_handle(std::uint32_t handle) { note(handles_without_opening, handle); }
 
-  void note_comm(std::uint32_t comm) {
-    if (comm >= comms_with_events.size()) comms_with_events.resize(comm + std::size_t{1});
-    comms_with_events[comm] = true;
+  void note_comm(std::uint32_t comm) { note(comms_with_events, comm); }
+  void note_window(std::uint32_t window) { note(windows_with_events, window); }
+
+ private:
+  static void note(std::vector<bool>& with_events, std::uint32_t id) {
+    if (id >= with_events.size()) with_events.resize(id + std::size_t{1});
+    with_events[id] = true;
   }
 };
 
@@ -68,12 +71,14 @@ struct ProcessState {
   ProcessState(const RecordSource& source, std::int32_t world_rank, const IdTable& table)
       : ids(source.process(world_rank), source.world_size(), table),
         elsewhere(source, world_rank, ids),
-        io(source.process(world_rank), ids.files()) {}
+        io(source.process(world_rank), ids.files()),
+        rma(source, world_rank) {}
 
   ProcessIds ids;
   RequestTable requests;
   StartedElsewhere elsewhere;
   ProcessIo io;
+  RmaProgress rma;
 };
 
 /// The thread a location stands for; kNoTeam for a main thread.
@@ -92,7 +97,7 @@ struct ThreadTeam {
 class EventFile {
  public:
   /// writer: open; the caller closes it. All must outlive this object.
-  EventFile(OTF2_EvtWriter* writer, ProcessState& process, EventSummary& summary);
+  EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary);
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
@@ -111,6 +116,8 @@ class EventFile {
     std::uint8_t depth = 0;
     bool is_pending = false;
     bool makes_handle = false;  ///< encloses CommCreate and CommDestroy
+    bool is_one_sided = false;  ///< may complete one-sided operations
+    std::uint64_t index = 0;    ///< of the location's calls
     std::vector<Fact> facts;
   };
 
@@ -118,6 +125,7 @@ class EventFile {
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);
+  void finish_one_sided(const Frame& frame);
   void finish_request(const Fact& fact);
   void finish_collective(const Fact& fact);
   void leave_until(const Call& next);
@@ -128,12 +136,15 @@ class EventFile {
 
   OTF2_EvtWriter* writer_;
   ProcessState& process_;
+  LocationId location_;
+  RmaEvents rma_;
   EventSummary& summary_;
   IoEvents io_;
   OTF2_AttributeList* attributes_;
   bool has_attributes_ = false;
   std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others keep their memory
   std::size_t open_count_ = 0;
+  std::uint64_t call_count_ = 0;
   std::uint64_t now_ns_ = 0;  ///< time of the last event
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };

@@ -22,7 +22,7 @@ void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint6
 
 }  // namespace
 
-Names::Names(const ProcessDefinitions& process) {
+Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast<CommId>(process.comms.size()))) {
   protozero::pbf_writer writer(interned_);
   std::map<std::string, std::uint32_t> categories;
   const auto category_iid = [&](const std::string& category) {
@@ -46,6 +46,10 @@ Names::Names(const ProcessDefinitions& process) {
   for (const CommDefinition& definition : process.comms) {
     add_string(writer, InternedData::kDebugAnnotationStringValues, comm(definition.id),
                timeline::comm_name(definition));
+  }
+  for (const WindowDefinition& definition : process.windows) {
+    add_string(writer, InternedData::kDebugAnnotationStringValues, window(definition.id),
+               timeline::window_name(definition));
   }
 }
 

@@ -26,8 +26,10 @@ class Names {
   static std::uint64_t argument(timeline::ArgumentName name) { return static_cast<std::uint64_t>(name) + 1; }
   static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
   static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
+  std::uint64_t window(WinId id) const { return first_window_ + id; }
 
  private:
+  std::uint64_t first_window_;
   static constexpr Region kUnknownRegion{1, 1};
 
   std::string interned_;

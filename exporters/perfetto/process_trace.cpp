@@ -159,6 +159,9 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
         annotation_.number(schema::DebugAnnotation::kStringValueIid,
                            Names::comm(static_cast<CommId>(argument.number)));
         break;
+      case Argument::Kind::kWindow:
+        annotation_.number(schema::DebugAnnotation::kStringValueIid, names_.window(static_cast<WinId>(argument.number)));
+        break;
       case Argument::Kind::kAny:
         annotation_.number(schema::DebugAnnotation::kStringValueIid, Names::kAny);
         break;
@@ -198,7 +201,11 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
     switch (fact.kind) {
       case FactKind::kSendRequest:
       case FactKind::kRecvRequest:
-      case FactKind::kCollectiveRequest: {
+      case FactKind::kCollectiveRequest:
+      case FactKind::kRput:
+      case FactKind::kRget:
+      case FactKind::kRaccumulate:
+      case FactKind::kRgetAccumulate: {
         bool is_new = false;
         const std::uint32_t lane = lanes_.start(fact.request, is_new);
         if (lane == OperationLanes::kNoLane) break;
@@ -212,6 +219,7 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
       case FactKind::kSendComplete:
       case FactKind::kRecvComplete:
       case FactKind::kCollectiveComplete:
+      case FactKind::kRmaComplete:
       case FactKind::kCancelled:
       case FactKind::kRequestFreed:
         open_[event.location].completions.push_back(fact);

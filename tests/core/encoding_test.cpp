@@ -132,6 +132,32 @@ TEST(CallWords, OfASendAndReceive) {
                           Fact{.kind = FactKind::kRecv, .comm = 0, .peer = 3, .tag = 6, .bytes = 8}));
 }
 
+TEST(CallWords, OfAPutAndAGet) {
+  const std::vector<Decoded> calls = decoded({kWord0, 0x00'14'0001'00000005, 0x00000004'00000002, 0x00000009'00000028,
+                                              kWord0, 0x00'1A'0001'00000005, 0x00000004'00000002, 0x0000000A'00000010});
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kPut, .comm = 1, .request = 9, .peer = 2,
+                                               .tag = window_field(4), .bytes = 40}));
+  EXPECT_THAT(calls[1].facts, ElementsAre(Fact{.kind = FactKind::kRget, .comm = 1, .request = 10, .peer = 2,
+                                               .tag = window_field(4), .bytes_received = 16}));
+}
+
+TEST(CallWords, OfAOneSidedOperationWithBytesBothWays) {
+  const std::vector<Decoded> calls =
+      decoded({kWord0, 0x00'18'0000'00000005, 0x00000001'00000003, 0x00000007'00000010, 0x99999999'00000008});
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kCompareAndSwap, .comm = 0, .request = 7, .peer = 3,
+                                               .tag = window_field(1), .bytes = 16, .bytes_received = 8}));
+}
+
+TEST(CallWords, OfASynchronisation) {
+  const std::vector<Decoded> calls =
+      decoded({kWord0, 0x00'20'0000'00000005, 0x00000002'FFFFFFFF, 0x00000003'00000010});
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_THAT(calls[0].facts, ElementsAre(Fact{.kind = FactKind::kFence, .comm = 0, .sequence = 3, .peer = kNoPeer,
+                                               .tag = window_field(2), .bytes = rma::kNoSucceed}));
+}
+
 TEST(CallWords, OfALongCall) {
   std::vector<Word> words = {kWord0, 0x08'00'0000'FFFFFFFF};
   for (const Word word : encoded({.kind = FactKind::kDuration, .bytes = 0x1'0000'0005})) words.push_back(word);

@@ -14,7 +14,10 @@ namespace {
 using encoding::Word;
 
 constexpr FactKind kFolded[] = {FactKind::kNone, FactKind::kSend, FactKind::kRecv, FactKind::kSendRequest,
-                                FactKind::kRecvRequest, FactKind::kCollective, FactKind::kSendrecv};
+                                FactKind::kRecvRequest, FactKind::kCollective, FactKind::kSendrecv,
+                                FactKind::kPut, FactKind::kRget, FactKind::kCompareAndSwap, FactKind::kFence,
+                                FactKind::kWindow};
+constexpr std::uint32_t kFactKindCount = 38;
 
 class Stream {
  public:
@@ -53,7 +56,7 @@ class Stream {
     }
   }
   void add_fact(std::vector<Word>& words) {
-    Fact fact{.kind = static_cast<FactKind>(1 + below(19)), .request = below(50)};
+    Fact fact{.kind = static_cast<FactKind>(1 + below(kFactKindCount)), .request = below(50)};
     if (below(2) == 0) {
       fact.comm = below(3);
       fact.peer = static_cast<std::int32_t>(below(6));

@@ -83,6 +83,24 @@ TEST(TraceFile, GivesCallsInOrderOfEntry) {
   EXPECT_EQ(file->definitions().comms.at(0).members, (std::vector<RankRun>{{0, 1, 2}}));
 }
 
+TEST(TraceFile, GivesWindowsAndWhatIsDoneWithThem) {
+  const SampleTrace trace = SampleTrace::rich();
+  const auto file = parsed(trace);
+  ASSERT_NE(file, nullptr);
+  EXPECT_THAT(file->definitions().windows,
+              ElementsAre(WindowDefinition{.id = 0, .comm = 0, .global_name = 5, .flavor = WindowFlavor::kShared,
+                                           .name = "halo", .size_bytes = 1 << 20, .displacement_bytes = 8}));
+  EXPECT_THAT(file->definitions().groups, ElementsAre(GroupDefinition{.id = 0, .members = {{1, 1, 1}}}));
+  const std::vector<Seen> calls = calls_of(*file, 1);
+  ASSERT_EQ(calls.size(), 6u);
+  EXPECT_THAT(calls[2].facts, ElementsAre(Fact{.kind = FactKind::kRput, .comm = 0, .request = 3, .peer = 1, .tag = 0, .bytes = 40}));
+  EXPECT_THAT(calls[3].facts, ElementsAre(Fact{.kind = FactKind::kGetAccumulate, .comm = 0, .request = 4, .peer = 1,
+                                               .tag = 0, .bytes = 8, .bytes_received = 16}));
+  EXPECT_THAT(calls[4].facts, ElementsAre(Fact{.kind = FactKind::kRmaComplete, .request = 3}));
+  EXPECT_THAT(calls[5].facts, ElementsAre(Fact{.kind = FactKind::kGroupSync, .comm = 0, .sequence = 0, .peer = kNoPeer,
+                                               .tag = 0, .bytes = rma::kComplete}));
+}
+
 TEST(TraceFile, ShowsThePendingCallAsPosted) {
   const SampleTrace trace = SampleTrace::rich();
   const auto file = parsed(trace);

@@ -67,6 +67,10 @@ SampleTrace SampleTrace::rich() {
                                         .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "error"}),
                 encode(CommDefinition{.id = 0, .parent = kNoComm, .global_name = 1, .kind = CommKind::kWorld,
                                       .name = "MPI_COMM_WORLD", .my_rank = 0, .members = {{0, 1, 2}}, .remote_members = {}}),
+                encode(WindowDefinition{.id = 0, .comm = 0, .global_name = 5, .flavor = WindowFlavor::kShared,
+                                        .name = "MPI_Win_allocate_shared #1 of MPI_COMM_WORLD", .size_bytes = 1 << 20,
+                                        .displacement_bytes = 8}),
+                encode_window_name(0, "halo"), encode(GroupDefinition{.id = 0, .members = {{1, 1, 1}}}),
                 encode(LocationDefinition{.id = 0, .name = "main thread", .system_thread_id = 4321, .is_main = true}),
                 encode(LocationDefinition{.id = 1, .name = "thread 1", .system_thread_id = 4322, .is_main = false})});
   const auto header = [](unsigned layout, FactKind kind, std::uint32_t request) {
@@ -88,7 +92,12 @@ SampleTrace SampleTrace::rich() {
                {call_word0(100, 1), call_word1(0, 0, FactKind::kRecv, 0), pack(1, 77), pack(8, 0)});     // pending, 6100
   trace.events(1, 0, 3000,
                {call_word0(0, 1), call_word1(4, 0, FactKind::kCollective, 0), pack(0, 3), pack(8, 16),
-                call_word0(9, 1), call_word1(4, 0, FactKind::kSendrecv, 0), pack(1, 0), pack(5, 6), pack(7, 8)});
+                call_word0(9, 1), call_word1(4, 0, FactKind::kSendrecv, 0), pack(1, 0), pack(5, 6), pack(7, 8),
+                call_word0(15, 1), call_word1(4, 0, FactKind::kRput, 0), pack(1, 0), pack(40, 3),
+                call_word0(20, 1), call_word1(4, 0, FactKind::kGetAccumulate, 0), pack(1, 0), pack(8, 4), pack(16, 0),
+                call_word0(25, 1), call_word1(4, 0, FactKind::kNone, kHasFacts), header(encoding::kShortFact, FactKind::kRmaComplete, 3),
+                call_word0(30, 1), call_word1(4, 0, FactKind::kGroupSync, 0), pack(-1, 0),
+                pack(static_cast<std::int32_t>(rma::kComplete), 0)});
   return trace;
 }
 

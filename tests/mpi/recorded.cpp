@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/mpi/file_words.h"
+#include "tests/mpi/rma_words.h"
 
 namespace megascope::mpitest {
 namespace {
@@ -67,11 +68,21 @@ class Words {
            number(static_cast<std::int64_t>(fact.bytes_received));
   }
 
+  std::string one_sided(const Fact& fact, const std::string& in) {
+    if (fact.kind == FactKind::kRmaComplete) return "done" + request(fact);
+    std::string window = " no window";
+    if (window_of(fact) != kNoWin) {
+      window = " w" + std::to_string(windows_.emplace(window_of(fact), windows_.size() + 1).first->second);
+    }
+    return rma_text(fact, process_, has_rma_request(fact.kind) ? request(fact) : "", window + in);
+  }
+
   std::string fact_text(const Fact& fact, CommId call_comm) {
     const std::string in = place(fact, call_comm);
     if (is_file_fact(fact.kind)) {
       return file_text(fact, process_.file(file_of(fact)), fact.request != kNoRequest ? request(fact) : "") + in;
     }
+    if (is_rma(fact.kind)) return one_sided(fact, in);
     switch (fact.kind) {
       case FactKind::kSend: return "send" + in + message(fact, "to", "bytes");
       case FactKind::kRecv:
@@ -98,6 +109,7 @@ class Words {
   const ProcessDefinitions& process_;
   const std::map<CommId, std::uint32_t>& collectives_before_;
   std::map<RequestId, std::size_t> requests_;
+  std::map<WinId, std::size_t> windows_;
 };
 
 struct OwnedCall {
@@ -137,6 +149,7 @@ Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenar
   for (int rank = 0; rank < rank_count; ++rank) read_rank(rank, scenario_count);
   check_comms();
   check_files();
+  check_windows();
 }
 
 void Recorded::read_rank(int rank, std::size_t scenario_count) {
@@ -225,6 +238,33 @@ void Recorded::check_files() const {
     }
   }
   EXPECT_EQ(holders, members) << "global names of files";
+}
+
+/// Every member of a window's communicator has it once, made on the same communicator in the same way.
+void Recorded::check_windows() const {
+  struct Seen {
+    std::set<std::uint64_t> comms;
+    std::set<WindowFlavor> flavors;
+    std::multiset<std::int32_t> members, holders;
+  };
+  std::map<std::uint64_t, Seen> by_name;
+  for (int rank = 0; rank < rank_count_; ++rank) {
+    for (const WindowDefinition& window : source_->process(rank).windows) {
+      const CommDefinition* comm = source_->process(rank).comm(window.comm);
+      ASSERT_NE(comm, nullptr) << window.name;
+      Seen& seen = by_name[window.global_name];
+      seen.comms.insert(comm->global_name);
+      seen.flavors.insert(window.flavor);
+      seen.holders.insert(rank);
+      const std::vector<std::int32_t> members = expand(comm->members);
+      seen.members = {members.begin(), members.end()};
+    }
+  }
+  for (const auto& [global_name, seen] : by_name) {
+    EXPECT_EQ(seen.members, seen.holders) << "global name " << global_name;
+    EXPECT_EQ(seen.comms.size(), 1u);
+    EXPECT_EQ(seen.flavors.size(), 1u);
+  }
 }
 
 const Lines& Recorded::lines(int rank, std::size_t location) const {

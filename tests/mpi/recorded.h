@@ -17,8 +17,9 @@ namespace megascope::mpitest {
 ///   MPI_Bcast on world | coll #0 root 0 sent 160 received 40
 ///
 ///   MPI_File_write_at on world | write data at 100 bytes 40          (more in file_words.h)
+///   MPI_Put on world | put w1 target 1 sent 40 received 0            (more in rma_words.h)
 ///
-/// r1 is the first request of the scenario, #0 its first collective on the communicator.
+/// r1 is the first request of the scenario, w1 its first window, #0 its first collective on the communicator.
 using Lines = std::vector<std::string>;
 
 /// What one job recorded, cut into its scenarios.
@@ -46,6 +47,7 @@ class Recorded {
   void read_rank(int rank, std::size_t scenario_count);
   void check_comms() const;
   void check_files() const;
+  void check_windows() const;
 
   int rank_count_;
   std::size_t scenario_ = 0;

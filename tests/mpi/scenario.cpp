@@ -75,7 +75,7 @@ const Recorded* record(int rank_count, std::size_t scenario) {
     command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                            "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
                            "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
-                           "OMPI_MCA_btl=self,vader", "MEGASCOPE_OUT=" + (folder / "run"),
+                           "OMPI_MCA_btl=self,vader", "OMPI_MCA_osc=sm,rdma,pt2pt", "MEGASCOPE_OUT=" + (folder / "run"),
                            "MEGASCOPE_SCRATCH=" + scratch, "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"};
     command.folder = folder.path();
     const Ending ending = Child(command).wait(kTimeLimit_s);

@@ -57,6 +57,17 @@ Fact with_request(FactKind kind, RequestId request, Fact fact) {
 Fact created(CommId comm) { return {.kind = FactKind::kCommCreated, .comm = comm}; }
 Fact freed(CommId comm) { return {.kind = FactKind::kCommFreed, .comm = comm}; }
 
+Fact one_sided(FactKind kind, WinId window, std::int32_t peer, std::uint64_t bytes, RequestId request,
+               std::uint32_t sequence) {
+  return {.kind = kind,
+          .comm = kWorld,
+          .request = request,
+          .sequence = sequence,
+          .peer = peer,
+          .tag = window_field(window),
+          .bytes = bytes};
+}
+
 RegionDefinition region_definition(const std::string& function) {
   struct Meaning {
     RegionRole role;
@@ -122,6 +133,19 @@ CommId SampleProcess::add_comm(std::uint64_t global_name, const std::string& nam
   comm.remote_members = compress(remote_members);
   definitions().comms.push_back(comm);
   return comm.id;
+}
+
+WinId SampleProcess::add_window(std::uint64_t global_name, const std::string& name, WindowFlavor flavor) {
+  const auto id = static_cast<WinId>(definitions().windows.size());
+  definitions().windows.push_back(
+      {.id = id, .comm = kWorld, .global_name = global_name, .flavor = flavor, .name = name});
+  return id;
+}
+
+GroupId SampleProcess::add_group(const std::vector<std::int32_t>& members) {
+  const auto id = static_cast<GroupId>(definitions().groups.size());
+  definitions().groups.push_back({.id = id, .members = compress(members)});
+  return id;
 }
 
 void SampleProcess::call(const std::string& function, std::uint64_t enter_ns,

@@ -31,6 +31,10 @@ Fact with_request(FactKind kind, RequestId request, Fact fact);
 Fact created(CommId comm);
 Fact freed(CommId comm);
 
+/// One-sided facts on the window with this WinId, of the world.
+Fact one_sided(FactKind kind, WinId window, std::int32_t peer = kNoPeer, std::uint64_t bytes = 0, RequestId request = 0,
+               std::uint32_t sequence = 0);
+
 /// One process of a run made by hand. Regions are defined when first called; every process has
 /// MPI_COMM_WORLD, and MPI_COMM_SELF, and a main thread.
 class SampleProcess {
@@ -43,6 +47,10 @@ class SampleProcess {
   CommId add_comm(std::uint64_t global_name, const std::string& name, CommId parent,
                   const std::vector<std::int32_t>& members,
                   const std::vector<std::int32_t>& remote_members = {});
+  /// A window on the world; returns its WinId.
+  WinId add_window(std::uint64_t global_name, const std::string& name, WindowFlavor flavor = WindowFlavor::kCreate);
+  /// A group; returns its GroupId.
+  GroupId add_group(const std::vector<std::int32_t>& members);
   /// The next call in order of entry on a location. depth, is_pending: as in Call.
   void call(const std::string& function, std::uint64_t enter_ns, std::uint64_t leave_ns,
             std::initializer_list<Fact> facts = {}, LocationId location = 0, std::uint8_t depth = 0,

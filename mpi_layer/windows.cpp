@@ -1,0 +1,152 @@
+#include "mpi_layer/windows.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi_layer/hash.h"
+#include "mpi_layer/twins.h"
+
+namespace megascope::mpi {
+
+std::atomic<std::uint64_t> g_window_generation{1};
+std::atomic<std::uint64_t> g_group_generation{1};
+
+namespace {
+
+std::mutex g_mutex;
+std::unordered_map<std::uint64_t, WinState*>& states() {
+  static auto* const map = new std::unordered_map<std::uint64_t, WinState*>;
+  return *map;
+}
+std::map<std::vector<std::int32_t>, GroupId>& groups() {
+  static auto* const map = new std::map<std::vector<std::int32_t>, GroupId>;
+  return *map;
+}
+WinId g_next_id = 0;
+
+WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) {
+  Recorder* active = recorder();
+  if (active == nullptr) return nullptr;
+  auto* state = new WinState;
+  state->comm = &comm;
+  state->name = definition.name;
+  const std::lock_guard lock(g_mutex);
+  if (comm.id == kNoComm) {
+    active->count_loss(LossCause::kUnknownComm);
+  } else {
+    definition.id = state->id = g_next_id++;
+    definition.comm = comm.id;
+    active->define(definition);
+  }
+  states()[key_of(window)] = state;
+  g_window_generation.fetch_add(1, std::memory_order_relaxed);
+  return state;
+}
+
+template <class Value>
+Value attribute(MPI_Win window, int keyval, Value otherwise) {
+  void* value = nullptr;
+  int is_set = 0;
+  twin<Fn::Win_get_attr>()(window, keyval, static_cast<void*>(&value), &is_set);
+  return is_set != 0 && value != nullptr ? *static_cast<const Value*>(value) : otherwise;
+}
+
+WindowFlavor flavor_of(int mpi_flavor) {
+  switch (mpi_flavor) {
+    case MPI_WIN_FLAVOR_ALLOCATE: return WindowFlavor::kAllocate;
+    case MPI_WIN_FLAVOR_DYNAMIC: return WindowFlavor::kDynamic;
+    case MPI_WIN_FLAVOR_SHARED: return WindowFlavor::kShared;
+    default: return WindowFlavor::kCreate;
+  }
+}
+
+}  // namespace
+
+WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
+  const std::uint64_t key = key_of(window);
+  // Before the table is looked at: what becomes free meanwhile is looked up again.
+  const std::uint64_t generation = g_window_generation.load(std::memory_order_relaxed);
+  WinState* state = nullptr;
+  {
+    const std::lock_guard lock(g_mutex);
+    const auto found = states().find(key);
+    if (found == states().end()) return nullptr;
+    state = found->second;
+  }
+  if (thread.window_generation != generation) {
+    for (MpiThread::WinSlot& slot : thread.windows) slot = {};
+    thread.window_generation = generation;
+  }
+  thread.windows[(key >> 4 ^ key >> 8) % MpiThread::kWindowSlots] = {key, state};
+  return state;
+}
+
+WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, const WindowMaking& making) noexcept {
+  WindowDefinition definition;
+  definition.global_name = mix(mix(hash_text("window"), comm.global_name), ordinal);
+  definition.flavor = making.flavor;
+  definition.size_bytes = making.size_bytes;
+  definition.displacement_bytes = making.displacement_bytes;
+  definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " + comm.name;
+  return publish(window, comm, std::move(definition));
+}
+
+WinState* learn_window(MPI_Win window) noexcept {
+  if (window == g_handles.win_null || window == MPI_Win{}) return nullptr;
+  MPI_Group group;
+  if (twin<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
+  CommState& comm = comm_of_unseen(group);
+  twin<Fn::Group_free>()(&group);
+  std::uint32_t ordinal = 0;
+  {
+    const std::lock_guard lock(g_mutex);
+    ordinal = comm.unseen_window_count++;
+  }
+  WindowDefinition definition;
+  definition.global_name = mix(mix(hash_text("unseen window"), comm.global_name), ordinal);
+  definition.flavor = flavor_of(attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
+  definition.size_bytes = static_cast<std::uint64_t>(attribute<MPI_Aint>(window, MPI_WIN_SIZE, 0));
+  definition.displacement_bytes = static_cast<std::uint32_t>(attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
+  definition.name = "unknown origin #" + std::to_string(ordinal + 1) + " of " + comm.name;
+  return publish(window, comm, std::move(definition));
+}
+
+void forget_window(std::uint64_t key, const WinState& freed) noexcept {
+  const std::lock_guard lock(g_mutex);
+  const auto found = states().find(key);
+  if (found != states().end() && found->second == &freed) states().erase(found);
+  g_window_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+void rename_window(WinState& state, const char* name) noexcept {
+  const std::lock_guard lock(g_mutex);
+  state.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+  if (Recorder* active = recorder(); active != nullptr && state.id != kNoWin) {
+    active->rename_window(state.id, state.name);
+  }
+}
+
+GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {
+  if (group == g_handles.group_null || group == MPI_Group{}) return kNoGroup;  // MPI will say so
+  const std::uint64_t generation = g_group_generation.load(std::memory_order_relaxed);
+  MpiThread::GroupSlot& slot = thread.group;
+  if (slot.key == key_of(group) && slot.generation == generation) return slot.id;
+  int size = 0;
+  twin<Fn::Group_size>()(group, &size);
+  const std::vector<std::int32_t> members = world_ranks_of(group);
+  GroupId id = kNoGroup;
+  Recorder* active = recorder();
+  if (active != nullptr && members.size() == static_cast<std::size_t>(size)) {
+    const std::lock_guard lock(g_mutex);
+    const auto [found, is_new] = groups().emplace(members, static_cast<GroupId>(groups().size()));
+    if (is_new) active->define(GroupDefinition{.id = found->second, .members = compress(members)});
+    id = found->second;
+  }
+  slot = {key_of(group), generation, id};
+  return id;
+}
+
+}  // namespace megascope::mpi
