@@ -1,7 +1,6 @@
 # One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2)
-#   megascope::mpi_headers (mpi.h, nothing linked)   megascope::mpi (Open MPI, for tests, bench and examples)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
@@ -64,28 +63,3 @@ foreach(feature IN ITEMS CUDA LIVE FORTRAN)
     message(FATAL_ERROR "MEGASCOPE_WITH_${feature}=ON: this version has no such part yet (LIMITS.md)")
   endif()
 endforeach()
-
-# Open MPI by its full name: where MPICH is installed too, plain mpicc may be MPICH's.
-find_program(MEGASCOPE_MPICC NAMES mpicc.openmpi mpicc DOC "Open MPI's compiler wrapper")
-find_program(MEGASCOPE_MPIRUN NAMES mpirun.openmpi mpirun DOC "Open MPI's launcher")
-if(NOT MEGASCOPE_MPICC)
-  message(FATAL_ERROR "Open MPI was not found. Debian: apt-get install libopenmpi-dev, or run scripts/setup.sh")
-endif()
-function(megascope_ask_mpicc question result)
-  execute_process(COMMAND "${MEGASCOPE_MPICC}" --showme:${question} OUTPUT_VARIABLE answer
-                  OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status ERROR_VARIABLE error)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${MEGASCOPE_MPICC} --showme:${question} failed: is it Open MPI's? ${error}")
-  endif()
-  separate_arguments(answer UNIX_COMMAND "${answer}")
-  set(${result} ${answer} PARENT_SCOPE)
-endfunction()
-megascope_ask_mpicc(incdirs MEGASCOPE_MPI_INCLUDE_DIRS)
-megascope_ask_mpicc(link MEGASCOPE_MPI_LINK)
-add_library(megascope_mpi_headers INTERFACE)
-target_include_directories(megascope_mpi_headers SYSTEM INTERFACE ${MEGASCOPE_MPI_INCLUDE_DIRS})
-target_compile_definitions(megascope_mpi_headers INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-add_library(megascope::mpi_headers ALIAS megascope_mpi_headers)
-add_library(megascope_openmpi INTERFACE)
-target_link_libraries(megascope_openmpi INTERFACE megascope_mpi_headers ${MEGASCOPE_MPI_LINK})
-add_library(megascope::mpi ALIAS megascope_openmpi)

@@ -12,6 +12,12 @@ megascope_feature_option(CUDA "GPU activity")
 megascope_feature_option(LIVE "Live view")
 megascope_feature_option(FORTRAN "Fortran interfaces")
 
+set(MEGASCOPE_MPI_LIBRARY openmpi CACHE STRING "The MPI library that is recorded (openmpi|mpich)")
+set_property(CACHE MEGASCOPE_MPI_LIBRARY PROPERTY STRINGS openmpi mpich)
+if(NOT MEGASCOPE_MPI_LIBRARY MATCHES "^(openmpi|mpich)$")
+  message(FATAL_ERROR "MEGASCOPE_MPI_LIBRARY=${MEGASCOPE_MPI_LIBRARY}: accepted are openmpi and mpich")
+endif()
+
 option(MEGASCOPE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MEGASCOPE_BUILD_BENCH "Build the benchmarks" OFF)
 option(MEGASCOPE_BUILD_FUZZERS "Build the libFuzzer targets (clang only)" OFF)

@@ -1,16 +1,20 @@
 # Tests. Every test has a time limit; a GTEST_SKIP is seen by ctest as skipped.
 set(MEGASCOPE_TEST_TIMEOUT_S 120 CACHE STRING "Time limit of a test, in seconds")
 
-set(MEGASCOPE_MPIRUN_COMMAND "${MEGASCOPE_MPIRUN}" --oversubscribe)
-execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
-if(uid EQUAL 0)
-  list(INSERT MEGASCOPE_MPIRUN_COMMAND 1 --allow-run-as-root)
+set(MEGASCOPE_MPIRUN_COMMAND "${MEGASCOPE_MPIRUN}")
+set(MEGASCOPE_MPI_ENVIRONMENT GTEST_COLOR=no)
+if(MEGASCOPE_MPI_LIBRARY STREQUAL "openmpi")
+  execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(uid EQUAL 0)
+    list(APPEND MEGASCOPE_MPIRUN_COMMAND --allow-run-as-root)
+  endif()
+  list(APPEND MEGASCOPE_MPIRUN_COMMAND --oversubscribe)
+  # Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory. Windows of any
+  # memory then need osc pt2pt, which Debian leaves out.
+  list(APPEND MEGASCOPE_MPI_ENVIRONMENT
+    OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
+    OMPI_MCA_osc=sm,rdma,pt2pt)
 endif()
-# Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory. Windows of any
-# memory then need osc pt2pt, which Debian leaves out.
-set(MEGASCOPE_MPI_ENVIRONMENT
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader OMPI_MCA_osc=sm,rdma,pt2pt
-  GTEST_COLOR=no)
 # Leaks and races of the MPI library and what it loads are not ours to judge.
 set(MEGASCOPE_SANITIZER_ENVIRONMENT "")
 if(MEGASCOPE_SANITIZE)

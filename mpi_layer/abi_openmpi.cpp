@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
 
@@ -34,20 +36,25 @@ bool resolve_handles() {
   is_complete = resolve("ompi_mpi_errors_return", to.errors_return) && is_complete;
   is_complete = resolve("ompi_mpi_win_null", to.win_null) && is_complete;
   is_complete = resolve("ompi_mpi_op_no_op", to.op_no_op) && is_complete;
-  if (!resolve("ompi_request_empty", to.request_shared)) to.request_shared = to.request_null;
+  MPI_Request shared = to.request_null;  // of operations that were complete at once
+  if (!resolve("ompi_request_empty", shared)) shared = to.request_null;
+  to.shared_mask = ~std::uint64_t{0};
+  to.shared_bits = key_of(shared);
   return is_complete;
 }
 
 const char* built_for() { return "Open MPI"; }
 
+bool is_mpi_object(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {"libmpi", "libopen-", "mca_",     "libpmix", "libpmpi", "libmca_",
+                                            "libucp", "libuct",   "libhcoll", "libpsm2", "libfabric"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 std::uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept { status._ucount = bytes; }
 bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
-
-Status check_mpi_library() {
-  if (resolve_handles()) return Status::ok();
-  return Status::error("the program runs with \"" + mpi_library_version() + "\", this MegaScope was built for " +
-                       built_for() + ": nothing is recorded");
-}
+int told_error(int rc) noexcept { return rc; }
 
 }  // namespace megascope::mpi

@@ -5,8 +5,8 @@
 
 #include "core/lifecycle/runtime.h"
 
-/// Which ranks have the library, found out without a message that could hang: through PMIx keys, which the launcher's
-/// server holds. docs/decisions/0003-all-ranks.md.
+/// Which ranks have the library, found out without a message that could hang: through notices that the launcher keeps
+/// (board.h). docs/decisions/0003-all-ranks.md.
 namespace megascope::mpi {
 
 /// Before PMPI_Init: tells the others that we are here. run_id: of this process, used if it is rank 0.
@@ -17,9 +17,11 @@ std::string ask_run_id_of_rank_0();
 /// world_rank local questions.
 bool is_lowest_here(std::int32_t world_rank);
 /// On rank 0, once, before anything that takes long: finds out about everybody and tells them. O(world_size) local questions.
+/// Does nothing where the others would not see it (board::kShowsLateNotices).
 void judge_company(std::int32_t world_size);
-/// Before our first own message. Waits for rank 0's verdict, which it gives in its MPI_Init, as long as it would take rank 0
-/// to come to MPI_Finalize: a rank that decides by itself would leave rank 0 waiting for ever. progress: called while waiting.
+/// Before our first own message. Where all ranks came out of PMPI_Init with the same notices before them, each judges by
+/// itself. Else it waits for rank 0's verdict, which it gives in its MPI_Init, as long as it would take rank 0 to come to
+/// MPI_Finalize: a rank that decides by itself would leave rank 0 waiting for ever. progress: called while waiting.
 Company ask_company(std::int32_t world_size, void (*progress)());
 /// Before PMPI_Finalize: ends what announce_presence began.
 void leave_company();

@@ -164,7 +164,7 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
     thread.comm_generation = generation;
   }
   const std::uint64_t key = key_of(comm);
-  thread.comms[(key >> 4 ^ key >> 8) % MpiThread::kCacheSlots] = {key, state};
+  thread.comms[comm_slot(key) % MpiThread::kCacheSlots] = {key, state};
   return state;
 }
 

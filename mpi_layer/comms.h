@@ -58,7 +58,7 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
 /// The same through the thread's cache; about 1 ns.
 [[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
   const std::uint64_t key = key_of(comm);
-  MpiThread::CommSlot& slot = thread.comms[(key >> 4 ^ key >> 8) % MpiThread::kCacheSlots];
+  MpiThread::CommSlot& slot = thread.comms[comm_slot(key) % MpiThread::kCacheSlots];
   if (slot.key == key && thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed)) [[likely]] {
     return slot.state;
   }

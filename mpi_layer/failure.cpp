@@ -1,17 +1,26 @@
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_coll.h"
+#include "mpi_layer/meaning_io.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/meaning_request.h"
 #include "mpi_layer/meaning_rma.h"
 
 namespace megascope::mpi {
 
-bool p2p::is_truncation_error(int rc) noexcept {
-  int error_class = 0;
-  twin<Fn::Error_class>()(rc, &error_class);
-  return error_class == MPI_ERR_TRUNCATE;
+namespace {
+
+/// What an error code is about: MPI may put more into the code than that.
+int class_of(int rc) noexcept {
+  int error_class = MPI_SUCCESS;
+  if (rc != MPI_SUCCESS) twin<Fn::Error_class>()(rc, &error_class);
+  return error_class;
 }
+
+}  // namespace
+
+bool p2p::is_truncation_error(int rc) noexcept { return class_of(rc) == MPI_ERR_TRUNCATE; }
+bool completion::is_in_status_slowly(int rc) noexcept { return class_of(rc) == MPI_ERR_IN_STATUS; }
+bool completion::is_pending_slowly(int error) noexcept { return class_of(error) == MPI_ERR_PENDING; }
 
 FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept {
   if (whence == MPI_SEEK_SET) return {offset, SeekFrom::kStart, shown_offset(offset)};
@@ -22,9 +31,7 @@ FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_s
 }
 
 bool is_refusal(int rc) noexcept {
-  if (rc == MPI_SUCCESS) return false;
-  int error_class = 0;
-  twin<Fn::Error_class>()(rc, &error_class);
+  const int error_class = class_of(rc);
   for (const int refusal : {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ROOT,
                             MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG}) {
     if (error_class == refusal) return true;
@@ -59,8 +66,7 @@ void one_sided::end_making(Rec& call, int rc, MPI_Win window, const WindowMaking
 }
 
 bool is_refused_slowly(int rc) noexcept {
-  int error_class = 0;
-  twin<Fn::Error_class>()(rc, &error_class);
+  const int error_class = class_of(rc);
   return error_class == MPI_ERR_REQUEST || error_class == MPI_ERR_ARG;
 }
 
@@ -69,7 +75,7 @@ void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept {
   // not come to be.
   const bool is_receiving = call.main.kind == FactKind::kRecv || call.main.kind == FactKind::kSendrecv;
   if (!is_receiving || !p2p::is_truncation_error(error)) call.main = call.second = {};
-  stage(thread, {.kind = FactKind::kError, .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(error))});
+  stage(thread, {.kind = FactKind::kError, .bytes = static_cast<std::uint64_t>(static_cast<std::uint32_t>(told_error(error)))});
 }
 
 }  // namespace megascope::mpi

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "mpi_layer/declared.h"
+
 /// MPI functions as numbers, from the table. Includes no mpi.h.
 namespace megascope::mpi {
 
@@ -13,7 +15,7 @@ enum class Group : std::uint8_t {
 /// `Fn::Send` is MPI_Send. The value is the region id in traces; 0 is no function.
 enum class Fn : std::uint16_t {
   kNone = 0,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) name,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, name,)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   kEnd
@@ -23,7 +25,7 @@ inline constexpr unsigned kFnEnd = static_cast<unsigned>(Fn::kEnd);
 constexpr Group group_of(Fn fn) {
   constexpr Group kGroups[] = {
       Group::kEnv,  // of kNone
-#define MEGASCOPE_MPI(name, group, parameters, arguments) Group::group,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, Group::group,)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   };

@@ -13,13 +13,6 @@
 
 namespace megascope::mpi {
 
-/// The first argument of type T.
-template <class T, class First, class... Rest>
-[[gnu::always_inline]] inline T argument(First& first, Rest&... rest) noexcept {
-  if constexpr (std::is_same_v<First, T>) return first;
-  else return argument<T>(rest...);
-}
-
 /// What a call says beyond "it was called": nothing.
 struct NoMeaning {
   /// Before the call. May replace an ignored status by one of ours. Never fails, never communicates.
@@ -29,6 +22,22 @@ struct NoMeaning {
   template <class... Args>
   static void complete(MpiThread&, CallRecord&, int, Args&...) noexcept {}
 };
+
+/// The first, the last argument, and the one at an index. Not found by type: with MPICH all handles are int.
+template <class First, class... Rest>
+[[gnu::always_inline]] inline First& first_of(First& first, Rest&...) noexcept {
+  return first;
+}
+template <class First, class... Rest>
+[[gnu::always_inline]] inline auto& last_of(First& first, Rest&... rest) noexcept {
+  if constexpr (sizeof...(Rest) == 0) return first;
+  else return last_of(rest...);
+}
+template <unsigned Index, class First, class... Rest>
+[[gnu::always_inline]] inline auto& argument(First& first, Rest&... rest) noexcept {
+  if constexpr (Index == 0) return first;
+  else return argument<Index - 1>(rest...);
+}
 
 /// Specialised for functions with more to say; meaning_*.h.
 template <Fn F>

@@ -118,18 +118,18 @@ int start_mpi(Args... args) {
 
 using megascope::mpi::Fn;
 
-extern "C" int MPI_Init(int* argc, char*** argv) { return megascope::mpi::start_mpi<Fn::Init>(argc, argv); }
+extern "C" [[gnu::visibility("default")]] int MPI_Init(int* argc, char*** argv) { return megascope::mpi::start_mpi<Fn::Init>(argc, argv); }
 
-extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+extern "C" [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   return megascope::mpi::start_mpi<Fn::Init_thread>(argc, argv, required, provided);
 }
 
-extern "C" int MPI_Finalize() {
+extern "C" [[gnu::visibility("default")]] int MPI_Finalize() {
   megascope::mpi::before_finalize();
   return megascope::mpi::twin<Fn::Finalize>()();
 }
 
-extern "C" int MPI_Abort(MPI_Comm comm, int errorcode) {
+extern "C" [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm comm, int errorcode) {
   // The mark stays: the trace shows the call that the process ended in.
   const bool records = megascope::mpi::recorder() != nullptr && !megascope::mpi::is_forked_child();
   if (records) megascope::runtime().aborting();

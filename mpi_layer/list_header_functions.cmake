@@ -1,15 +1,20 @@
-# Writes the source of kHeaderFunctions: the names of all MPI functions that mpi.h declares.
-# COMPILER, INCLUDES (a list), OUTPUT.
+# What mpi.h declares, asked of the compiler. In folder OUTPUT:
+#   header_functions.cpp              the names of all MPI functions, as kHeaderFunctions
+#   megascope_generated/declared.h    for every row of the tables: MEGASCOPE_DECLARED_<name>(text) is the text where mpi.h
+#                                     declares the function, else nothing
+# COMPILER, INCLUDES (a list), TABLES (a list of files), OUTPUT.
+cmake_minimum_required(VERSION 3.25)
 set(flags)
 foreach(folder IN LISTS INCLUDES)
   list(APPEND flags "-I${folder}")
 endforeach()
-set(source "${OUTPUT}.c")
+set(source "${OUTPUT}/header_functions.c")
 file(WRITE "${source}" "#include <mpi.h>\n")
 execute_process(COMMAND "${COMPILER}" ${flags} -E -P "${source}" OUTPUT_VARIABLE text RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "mpi.h could not be preprocessed")
 endif()
+string(REGEX REPLACE "typedef[^;{]*;" "" text "${text}")
 string(REGEX MATCHALL "[^P_A-Za-z0-9]MPI_[A-Z][A-Za-z0-9_]*[ \n]*\\(" calls "${text}")
 set(names)
 foreach(call IN LISTS calls)
@@ -20,5 +25,24 @@ list(SORT names)
 list(REMOVE_DUPLICATES names)
 list(FILTER names EXCLUDE REGEX "_function$")
 list(JOIN names "\",\n\"" joined)
-file(WRITE "${OUTPUT}" "#include \"mpi_layer/header_functions.h\"\n\nnamespace megascope::mpi {\n\n"
-  "const char* const kHeaderFunctions[] = {\n\"${joined}\",\nnullptr};\n\n}  // namespace megascope::mpi\n")
+file(CONFIGURE OUTPUT "${OUTPUT}/header_functions.cpp" CONTENT "#include \"mpi_layer/header_functions.h\"
+
+namespace megascope::mpi {
+
+const char* const kHeaderFunctions[] = {\n\"${joined}\",\nnullptr};
+
+}  // namespace megascope::mpi\n")
+
+set(lines "")
+foreach(table IN LISTS TABLES)
+  file(STRINGS "${table}" rows REGEX "^MEGASCOPE_MPI\\(")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^MEGASCOPE_MPI\\(([A-Za-z0-9_]+),.*" "\\1" name "${row}")
+    set(value "")
+    if("MPI_${name}" IN_LIST names)
+      set(value " __VA_ARGS__")
+    endif()
+    string(APPEND lines "#define MEGASCOPE_DECLARED_${name}(...)${value}\n")
+  endforeach()
+endforeach()
+file(CONFIGURE OUTPUT "${OUTPUT}/megascope_generated/declared.h" CONTENT "#pragma once\n\n${lines}")

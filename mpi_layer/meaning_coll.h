@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "mpi_layer/coll_bytes.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/requests.h"
@@ -265,21 +263,11 @@ struct Blocking : Shape {
   call.main = {};
 }
 
-template <class... Args>
-[[gnu::always_inline]] inline MPI_Request request_in(Args&... args) noexcept {
-  MPI_Request* request = nullptr;
-  ((request = [](auto& arg) -> MPI_Request* {
-     if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, MPI_Request*>) return arg;
-     return nullptr;
-   }(args)), ...);
-  return *request;
-}
-
 template <class Shape>
 struct Nonblocking : Shape {
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
-    started(thread, call, rc, request_in(args...));
+    started(thread, call, rc, *last_of(args...));
   }
 };
 

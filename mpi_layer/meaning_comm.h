@@ -10,22 +10,11 @@ namespace megascope::mpi {
 
 namespace comm {
 
-/// The pointer to the new communicator: the last argument of that type.
-template <class... Args>
-[[gnu::always_inline]] inline MPI_Comm* result_in(Args&... args) noexcept {
-  MPI_Comm* result = nullptr;
-  const auto take = [&](auto& arg) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(arg)>, MPI_Comm*>) result = arg;
-  };
-  (take(args), ...);
-  return result;
-}
-
 /// Says which communicator the call is about, no more.
 struct About : NoMeaning {
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
-    set_comm(thread, call, argument<MPI_Comm>(args...));
+    set_comm(thread, call, first_of(args...));
   }
 };
 
@@ -34,13 +23,13 @@ template <Fn F>
 struct CollectiveCreation {
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
-    coll::begin(thread, call, argument<MPI_Comm>(args...));
+    coll::begin(thread, call, first_of(args...));
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
-    if (rc == MPI_SUCCESS) adopt_comm(thread, *result_in(args...), origin);
+    if (rc == MPI_SUCCESS) adopt_comm(thread, *last_of(args...), origin);
   }
 };
 

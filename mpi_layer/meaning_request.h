@@ -22,7 +22,7 @@ namespace completion {
   call.second.bytes = request != nullptr ? key_of(*request) : 0;
 }
 [[gnu::always_inline]] inline MPI_Request saved(const CallRecord& call) noexcept {
-  return reinterpret_cast<MPI_Request>(static_cast<std::uintptr_t>(call.second.bytes));
+  return handle_of<MPI_Request>(call.second.bytes);
 }
 
 /// Saves an array of handles, and puts statuses of ours in place of MPI_STATUSES_IGNORE.
@@ -37,29 +37,31 @@ namespace completion {
   if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
 }
 
-/// What one of several operations ended with, when the call as a whole ended with rc.
-[[gnu::always_inline]] inline int error_of(int rc, const MPI_Status* status) noexcept {
-  if (rc == MPI_SUCCESS) return MPI_SUCCESS;
-  return status != nullptr && rc == MPI_ERR_IN_STATUS ? status->MPI_ERROR : rc;
-}
+/// Did the call tell of each operation what it ended with?
+bool is_in_status_slowly(int rc) noexcept;
+[[gnu::always_inline]] inline bool is_told(int rc) noexcept { return rc == MPI_SUCCESS || is_in_status_slowly(rc); }
+/// Has this operation not ended?
+bool is_pending_slowly(int error) noexcept;
 
+/// rc: of the call as a whole, one that tells.
 [[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index, const MPI_Status* status,
                                                int rc) noexcept {
-  const int error = error_of(rc, status);
-  if (error != MPI_ERR_PENDING) complete_request(thread, call.arrays->requests[index], call.horizon, status, error);
+  const int error = rc != MPI_SUCCESS && status != nullptr ? status->MPI_ERROR : rc;
+  if (error != MPI_SUCCESS && is_pending_slowly(error)) return;
+  complete_request(thread, call.arrays->requests[index], call.horizon, status, error);
 }
 
 [[gnu::always_inline]] inline void complete_all(MpiThread& thread, CallRecord& call, int rc, int count, const MPI_Status* statuses) noexcept {
-  const bool is_told = rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS;
-  for (int i = 0; call.arrays != nullptr && is_told && i < count; ++i) {
+  if (call.arrays == nullptr || !is_told(rc)) return;
+  for (int i = 0; i < count; ++i) {
     complete_at(thread, call, i, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
 }
 
 [[gnu::always_inline]] inline void complete_some(MpiThread& thread, CallRecord& call, int rc, int outcount, const int* indices,
                           const MPI_Status* statuses) noexcept {
-  const bool is_told = (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && outcount != MPI_UNDEFINED;
-  for (int i = 0; call.arrays != nullptr && is_told && i < outcount; ++i) {
+  if (call.arrays == nullptr || outcount == MPI_UNDEFINED || !is_told(rc)) return;
+  for (int i = 0; i < outcount; ++i) {
     complete_at(thread, call, indices[i], statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
 }

@@ -18,10 +18,11 @@ using Thread = MpiThread;
 using Rec = CallRecord;
 using Type = MPI_Datatype;
 
-/// Sets the call's window and communicator. nullptr: nothing to tell.
+/// Sets the call's window and communicator. nullptr: nothing to tell. The handle of a window that is not known is kept.
 [[gnu::always_inline]] inline WinState* set_window(Thread& thread, Rec& call, MPI_Win window) noexcept {
   WinState* state = window_state(thread, window);
   call.window = state;
+  if (state == nullptr) [[unlikely]] call.second.bytes = key_of(window);
   if (state == nullptr || state->id == kNoWin) return nullptr;
   call.comm = state->comm->id;
   return state;
@@ -49,8 +50,10 @@ struct On {
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
-    if (call.window == nullptr && rc == MPI_SUCCESS) [[unlikely]] {
-      if (learn_window(argument<MPI_Win>(args...)) != nullptr) Say::say(thread, call, args...);
+    if (call.window == nullptr) [[unlikely]] {
+      const MPI_Win unseen = handle_of<MPI_Win>(call.second.bytes);
+      call.second = {};
+      if (rc == MPI_SUCCESS && learn_window(unseen) != nullptr) Say::say(thread, call, args...);
     }
     Say::done(thread, call, rc, args...);
   }
@@ -72,7 +75,7 @@ struct On {
 /// The request at the end of Rput … is followed like one of point-to-point.
 template <class... Args>
 [[gnu::always_inline]] inline void start_operation(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
-  if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *argument<MPI_Request*>(args...), call.main);
+  if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *last_of(args...), call.main);
 }
 
 template <FactKind Kind>
@@ -223,9 +226,9 @@ struct WithTarget : On<WithTarget<Kind, Bytes>> {
 };
 template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithAll : On<WithAll<Kind, Bytes>> {
-  template <class... Args>
-  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, Args&... args) noexcept {
-    window_sync(thread, call, argument<MPI_Win>(args...), Kind, Bytes);
+  template <class... Rest>
+  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, Rest&...) noexcept {
+    window_sync(thread, call, window, Kind, Bytes);
   }
 };
 using About = WithAll<FactKind::kWindow>;
@@ -252,20 +255,24 @@ struct SetName : About {
 }
 void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept;
 
-template <Fn F, WindowFlavor Flavor>
+/// What a window is made of: its size and the unit of displacements, where they are given.
+[[gnu::always_inline]] inline void set_extent(WindowMaking& making, MPI_Aint size, int unit) noexcept {
+  making.size_bytes = static_cast<std::uint64_t>(size);
+  making.displacement_bytes = static_cast<std::uint32_t>(unit);
+}
+
+/// CommAt: which argument is the communicator. Size and unit come before it.
+template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
   template <class... Args>
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&... args) noexcept {
-    begin_making(thread, call, argument<MPI_Comm>(args...));
+    begin_making(thread, call, argument<CommAt>(args...));
   }
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&... args) noexcept {
     WindowMaking making{.function = mpi_name(F), .flavor = Flavor};
-    if constexpr (Flavor != WindowFlavor::kDynamic) {
-      making.size_bytes = static_cast<std::uint64_t>(argument<MPI_Aint>(args...));
-      making.displacement_bytes = static_cast<std::uint32_t>(argument<int>(args...));
-    }
-    end_making(call, rc, rc == MPI_SUCCESS ? *argument<MPI_Win*>(args...) : MPI_Win{}, making);
+    if constexpr (CommAt >= 3) set_extent(making, argument<CommAt - 3>(args...), argument<CommAt - 2>(args...));
+    end_making(call, rc, rc == MPI_SUCCESS ? *last_of(args...) : MPI_Win{}, making);
   }
 };
 
@@ -297,12 +304,12 @@ template <> struct Meaning<Fn::Raccumulate>
 template <> struct Meaning<Fn::Rget_accumulate>
     : one_sided::WithRequest<one_sided::GetAccumulate<FactKind::kRgetAccumulate>> {};
 
-template <> struct Meaning<Fn::Win_create> : one_sided::Creation<Fn::Win_create, WindowFlavor::kCreate> {};
-template <> struct Meaning<Fn::Win_allocate> : one_sided::Creation<Fn::Win_allocate, WindowFlavor::kAllocate> {};
+template <> struct Meaning<Fn::Win_create> : one_sided::Creation<Fn::Win_create, WindowFlavor::kCreate, 4> {};
+template <> struct Meaning<Fn::Win_allocate> : one_sided::Creation<Fn::Win_allocate, WindowFlavor::kAllocate, 3> {};
 template <> struct Meaning<Fn::Win_allocate_shared>
-    : one_sided::Creation<Fn::Win_allocate_shared, WindowFlavor::kShared> {};
+    : one_sided::Creation<Fn::Win_allocate_shared, WindowFlavor::kShared, 3> {};
 template <> struct Meaning<Fn::Win_create_dynamic>
-    : one_sided::Creation<Fn::Win_create_dynamic, WindowFlavor::kDynamic> {};
+    : one_sided::Creation<Fn::Win_create_dynamic, WindowFlavor::kDynamic, 1> {};
 template <> struct Meaning<Fn::Win_free> : one_sided::Free {};
 template <> struct Meaning<Fn::Win_attach> : one_sided::Attach {};
 template <> struct Meaning<Fn::Win_detach> : one_sided::About {};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNames[] = {
     "",
-#define MEGASCOPE_MPI(name, group, parameters, arguments) "MPI_" #name,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, "MPI_" #name,)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };

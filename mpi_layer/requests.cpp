@@ -88,8 +88,9 @@ bool RequestTable::grow() noexcept {
 }
 
 RequestEntry* RequestTable::insert_shared(RequestEntry* entry) noexcept {
-  (shared_last_ != nullptr ? shared_last_->next : shared_first_) = entry;
-  shared_last_ = entry;
+  SharedList& list = shared_list(entry->key);
+  (list.last != nullptr ? list.last->next : list.first) = entry;
+  list.last = entry;
   return entry;
 }
 
@@ -120,7 +121,7 @@ RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location, bool 
   }
   entry->key = key;
   entry->location = location;  // others look at it as soon as it is in the list of the shared handle
-  if (key == key_of(g_handles.request_shared)) {
+  if (is_shared(key)) {
     insert_shared(entry);
   } else {
     std::size_t at = home_of(key);
@@ -136,13 +137,14 @@ RequestEntry* RequestTable::insert(std::uint64_t key, LocationId location, bool 
   return entry;
 }
 
-RequestEntry* RequestTable::find_shared(LocationId location) const noexcept {
-  if (!is_multithreaded()) return shared_first_;
+RequestEntry* RequestTable::find_shared(std::uint64_t key, LocationId location) noexcept {
+  RequestEntry* const first = shared_list(key).first;
+  if (!is_multithreaded()) return first;
   unsigned left = kMostSharedLookedAt;
-  for (RequestEntry* entry = shared_first_; entry != nullptr && left > 0; entry = entry->next, --left) {
+  for (RequestEntry* entry = first; entry != nullptr && left > 0; entry = entry->next, --left) {
     if (entry->location == location) return entry;
   }
-  return shared_first_;
+  return first;
 }
 
 /// What points to the operation that `key` meant at the horizon; it or what it points to is nullptr when there is none.
@@ -158,8 +160,8 @@ RequestEntry** RequestTable::slot_of(std::uint64_t key, Serial horizon) noexcept
 RequestEntry* RequestTable::find(std::uint64_t key, Serial horizon, LocationId location) noexcept {
   lock();
   RequestEntry* entry = nullptr;
-  if (key == key_of(g_handles.request_shared)) {
-    entry = find_shared(location);
+  if (is_shared(key)) {
+    entry = find_shared(key, location);
   } else if (RequestEntry** const link = slot_of(key, horizon)) {
     entry = *link;
   }
@@ -170,8 +172,8 @@ RequestEntry* RequestTable::find(std::uint64_t key, Serial horizon, LocationId l
 RequestEntry* RequestTable::take(std::uint64_t key, Serial horizon, LocationId location) noexcept {
   lock();
   RequestEntry* entry = nullptr;
-  if (key == key_of(g_handles.request_shared)) {
-    entry = find_shared(location);
+  if (is_shared(key)) {
+    entry = find_shared(key, location);
     if (entry != nullptr) unlink_shared(entry);
   } else if (RequestEntry** const link = slot_of(key, horizon)) {
     entry = *link;
@@ -191,9 +193,10 @@ void RequestTable::unlink(RequestEntry** link) noexcept {
 
 void RequestTable::unlink_shared(RequestEntry* entry) noexcept {
   RequestEntry* before = nullptr;
-  for (RequestEntry* at = shared_first_; at != entry; at = at->next) before = at;
-  (before != nullptr ? before->next : shared_first_) = entry->next;
-  if (shared_last_ == entry) shared_last_ = before;
+  SharedList& list = shared_list(entry->key);
+  for (RequestEntry* at = list.first; at != entry; at = at->next) before = at;
+  (before != nullptr ? before->next : list.first) = entry->next;
+  if (list.last == entry) list.last = before;
 }
 
 /// Moves back whatever lies behind the hole and could have lain in it.
@@ -210,7 +213,7 @@ void RequestTable::close_hole(std::size_t hole) noexcept {
 
 void RequestTable::erase(RequestEntry* entry) noexcept {
   lock();
-  if (entry->key == key_of(g_handles.request_shared)) {
+  if (is_shared(entry->key)) {
     unlink_shared(entry);
     forget(entry);
   } else {

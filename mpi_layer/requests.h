@@ -57,12 +57,19 @@ class RequestTable {
   }
 
  private:
+  static constexpr std::size_t kSharedLists = 32;  ///< MPICH has a shared handle for each kind of operation, numbered
+  struct SharedList {
+    RequestEntry* first = nullptr;
+    RequestEntry* last = nullptr;
+  };
+
   RequestEntry* take_entry() noexcept;
   RequestEntry* make_entries() noexcept;
   bool grow() noexcept;
+  SharedList& shared_list(std::uint64_t key) noexcept { return shared_[distinct_bits(key) % kSharedLists]; }
   RequestEntry* insert_shared(RequestEntry* entry) noexcept;
   void displace(RequestEntry*& slot, RequestEntry* entry, unsigned kept) noexcept;
-  RequestEntry* find_shared(LocationId location) const noexcept;
+  RequestEntry* find_shared(std::uint64_t key, LocationId location) noexcept;
   void unlink_shared(RequestEntry* entry) noexcept;
   void close_hole(std::size_t hole) noexcept;
   RequestEntry** slot_of(std::uint64_t key, Serial horizon) noexcept;
@@ -78,7 +85,7 @@ class RequestTable {
     return not_none;
   }
   std::size_t home_of(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>((key >> 4) * 0x9E3779B97F4A7C15U >> 20) & mask_;
+    return static_cast<std::size_t>(distinct_bits(key) * 0x9E3779B97F4A7C15U >> 20) & mask_;
   }
   void lock() noexcept {
     if (is_multithreaded()) [[unlikely]] lock_slowly();
@@ -92,8 +99,7 @@ class RequestTable {
   std::size_t mask_ = 0;            ///< number of slots - 1; a power of two - 1
   std::size_t count_ = 0;
   RequestEntry* free_ = nullptr;
-  RequestEntry* shared_first_ = nullptr;
-  RequestEntry* shared_last_ = nullptr;
+  SharedList shared_[kSharedLists];
   std::atomic<Serial> last_serial_{0};
   std::atomic_flag lock_{};
 };

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mpi_layer/abi.h"
+
 namespace megascope::mpi {
 namespace {
 
@@ -59,17 +61,14 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   return thread;
 }
 
-bool is_mpi_object(std::string_view path) {
+bool is_mpi_or_us(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  constexpr std::string_view kPrefixes[] = {"libmpi", "libopen-", "mca_",     "libpmix", "libpmpi", "libmca_",
-                                            "libucp", "libuct",   "libhcoll", "libpsm2", "libfabric", "libmegascope"};
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return is_mpi_object(name) || name.starts_with("libmegascope");
 }
 
 int collect_code(dl_phdr_info* info, std::size_t, void* code) {
   static_cast<MpiCode*>(code)->load_count = info->dlpi_adds;
-  if (info->dlpi_name == nullptr || !is_mpi_object(info->dlpi_name)) return 0;
+  if (info->dlpi_name == nullptr || !is_mpi_or_us(info->dlpi_name)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "mpi_layer/abi.h"
@@ -22,7 +23,7 @@ struct FirstCall<F, int (*)(Args...)> {
 
 constexpr const char* kTwinNames[] = {
     nullptr,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) "PMPI_" #name,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, "PMPI_" #name,)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -55,7 +56,7 @@ int missing_twin(...) {
 void* g_twins[kFnEnd] = {
     nullptr,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call),
+  MEGASCOPE_WHERE_DECLARED(name, reinterpret_cast<void*>(&FirstCall<Fn::name, TwinType<Fn::name>::Pointer>::call),)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -80,12 +81,27 @@ void* mpi_symbol(const char* name) noexcept {
   return symbol != nullptr || g_object == nullptr ? symbol : dlsym(g_object, name);
 }
 
-std::string mpi_library_version() {
+Status check_mpi_library() {
+  if (resolve_handles()) return Status::ok();
+  return Status::error("the program runs with \"" + mpi_library_version() + "\", this MegaScope was built for " +
+                       built_for() + ": nothing is recorded");
+}
+
+std::string mpi_library_text() {
   char text[1 << 14] = "";  // another MPI's may be longer than MPI_MAX_LIBRARY_VERSION_STRING (MPICH's: 8192)
   int length = 0;
   twin<Fn::Get_library_version>()(text, &length);
-  const std::string whole(text);
-  return whole.substr(0, whole.find_first_of("\n,"));
+  return text;
+}
+
+std::string mpi_library_version() {
+  const std::string text = mpi_library_text();
+  std::string line = text.substr(0, text.find_first_of("\n,"));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  line.erase(std::unique(line.begin(), line.end(), [](char a, char b) { return a == ' ' && b == ' '; }), line.end());
+  constexpr std::string_view kLabel = " Version:";
+  if (const std::size_t at = line.find(kLabel); at != std::string::npos) line.erase(at, kLabel.size());
+  return line;
 }
 
 }  // namespace megascope::mpi

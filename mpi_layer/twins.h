@@ -16,10 +16,11 @@ struct TwinType;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(name,                          \
   template <>                                             \
   struct TwinType<Fn::name> {                             \
     using Pointer = decltype(&::MPI_##name);              \
-  };
+  };)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 #pragma GCC diagnostic pop
@@ -41,7 +42,9 @@ void* mpi_symbol(const char* name) noexcept;
 
 /// Is the MPI library at run time the one this was built for? Otherwise a sentence that names both.
 Status check_mpi_library();
-/// First line of MPI_Get_library_version.
+/// All of MPI_Get_library_version.
+std::string mpi_library_text();
+/// Its first line: "MPICH 4.0.2".
 std::string mpi_library_version();
 
 }  // namespace megascope::mpi

@@ -16,7 +16,7 @@ std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept {
   twin<Fn::Type_size_x>()(type, &size);
   const std::uint64_t size_bytes = size > 0 ? static_cast<std::uint64_t>(size) : 0;
   const std::uint64_t key = key_of(type);
-  thread.types[(key >> 4 ^ key >> 9) % MpiThread::kCacheSlots] = {key, size_bytes};
+  thread.types[type_slot(key) % MpiThread::kCacheSlots] = {key, size_bytes};
   return size_bytes;
 }
 

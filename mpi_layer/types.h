@@ -18,7 +18,7 @@ std::uint64_t type_size_slowly(MpiThread& thread, MPI_Datatype type) noexcept;
 /// Size in bytes of one element (MPI_Type_size); 0 for the null type. About 1 ns through the thread's cache.
 [[gnu::always_inline]] inline std::uint64_t type_size(MpiThread& thread, MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
-  const MpiThread::TypeSlot& slot = thread.types[(key >> 4 ^ key >> 9) % MpiThread::kCacheSlots];
+  const MpiThread::TypeSlot& slot = thread.types[type_slot(key) % MpiThread::kCacheSlots];
   const bool is_current = thread.type_generation == g_type_generation.load(std::memory_order_relaxed);
   if (slot.key == key && is_current) [[likely]] return slot.size_bytes;
   return type_size_slowly(thread, type);

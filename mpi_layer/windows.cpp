@@ -80,7 +80,7 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
     for (MpiThread::WinSlot& slot : thread.windows) slot = {};
     thread.window_generation = generation;
   }
-  thread.windows[(key >> 4 ^ key >> 8) % MpiThread::kWindowSlots] = {key, state};
+  thread.windows[comm_slot(key) % MpiThread::kWindowSlots] = {key, state};
   return state;
 }
 

@@ -30,7 +30,7 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept;
 /// Of a handle that is known; nullptr for all others, MPI_WIN_NULL included. About 1 ns through the thread's cache.
 [[gnu::always_inline]] inline WinState* window_state(MpiThread& thread, MPI_Win window) noexcept {
   const std::uint64_t key = key_of(window);
-  MpiThread::WinSlot& slot = thread.windows[(key >> 4 ^ key >> 8) % MpiThread::kWindowSlots];
+  MpiThread::WinSlot& slot = thread.windows[comm_slot(key) % MpiThread::kWindowSlots];
   if (slot.key == key && thread.window_generation == g_window_generation.load(std::memory_order_relaxed)) [[likely]] {
     return slot.state;
   }

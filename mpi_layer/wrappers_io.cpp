@@ -6,7 +6,8 @@ using megascope::mpi::Fn;
 using megascope::mpi::Wrapper;
 
 #define MEGASCOPE_MPI(name, group, parameters, arguments)                 \
-  extern "C" int MPI_##name parameters {                                  \
+  MEGASCOPE_WHERE_DECLARED(name,                                          \
+  extern "C" [[gnu::visibility("default")]] int MPI_##name parameters {   \
     return Wrapper<Fn::name, decltype(&::MPI_##name)>::call arguments;    \
-  }
+  })
 #include "mpi_layer/table/io.inc"

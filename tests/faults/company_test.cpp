@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "tests/faults/launch.h"
 #include "tests/faults/process.h"
 
 /// Ranks that lack the library, and ranks that are late: nobody waits for ever, nobody decides alone.
@@ -19,15 +20,15 @@ struct Rank {
 std::string library() { return MEGASCOPE_TEST_LIBRARY; }
 
 Ending run_ranks(const TemporaryFolder& folder, const std::vector<Rank>& ranks) {
-  Command command{.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "--allow-run-as-root"},
-                  .environment = {"OMPI_MCA_mpi_yield_when_idle=1", "MEGASCOPE_EXPORT=none",
-                                  "MEGASCOPE_OUT=" + (folder / "slow-run")},
+  Command command{.arguments = launcher(), .environment = launch_environment(static_cast<int>(ranks.size())),
                   .folder = folder.path(), .before_exec = {}};
+  command.environment.insert(command.environment.end(),
+                             {"MEGASCOPE_EXPORT=none", "MEGASCOPE_OUT=" + (folder / "slow-run")});
   for (const Rank& rank : ranks) {
     std::vector<std::string>& words = command.arguments;
     if (&rank != &ranks.front()) words.emplace_back(":");
-    words.insert(words.end(), {"-n", "1"});
-    if (!rank.preload.empty()) words.insert(words.end(), {"-x", "LD_PRELOAD=" + rank.preload});
+    const std::vector<std::string> part = ranks_with(1, rank.preload);
+    words.insert(words.end(), part.begin(), part.end());
     words.insert(words.end(), {MEGASCOPE_TEST_RING, "20"});
   }
   Child child(command);

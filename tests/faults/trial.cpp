@@ -10,6 +10,7 @@
 
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
+#include "tests/faults/launch.h"
 
 namespace megascope::faults {
 namespace {
@@ -81,33 +82,32 @@ Trial& Trial::ranks(int count) {
 
 std::vector<std::string> Trial::common() const {
   mkdir(scratch().c_str(), 0700);
-  std::vector<std::string> entries = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                                      "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
-                                      "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
-                                      "OMPI_MCA_orte_abort_print_stack=0",
-                                      // Processes that start at the same time would share Open MPI's own folder.
-                                      "OMPI_MCA_orte_tmpdir_base=" + folder_.path()};
-  if (ranks_ == 0) entries.insert(entries.end(), {"OMPI_MCA_ess_singleton_isolated=1", "OMPI_MCA_btl=self"});
-  else entries.emplace_back("OMPI_MCA_btl=self,vader");
+  std::vector<std::string> entries = launch_environment(ranks_);
+  // Processes that start at the same time would share Open MPI's own folder.
+  if (!is_mpich()) entries.push_back("OMPI_MCA_orte_tmpdir_base=" + folder_.path());
   return entries;
 }
 
-Command Trial::bare() const {
+Command Trial::command(const std::string& preload) const {
   Command command;
-  if (ranks_ != 0) command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", std::to_string(ranks_)};
+  if (ranks_ != 0) {
+    command.arguments = launcher();
+    const std::vector<std::string> part = ranks_with(ranks_, preload);
+    command.arguments.insert(command.arguments.end(), part.begin(), part.end());
+  }
   command.arguments.insert(command.arguments.end(),
                            {MEGASCOPE_TEST_VICTIM, mode_, folder_ / "book", std::to_string(count_)});
   command.environment = common();
+  if (ranks_ == 0 && !preload.empty()) command.environment.push_back("LD_PRELOAD=" + preload);
   command.folder = folder_.path();
   command.before_exec = before_exec_;
   return command;
 }
 
+Command Trial::bare() const { return command({}); }
+
 Command Trial::preloaded() const {
-  Command command = bare();
-  const std::string preload = std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY;
-  if (ranks_ == 0) command.environment.push_back(preload);
-  else command.arguments.insert(command.arguments.begin() + 1, {"-x", preload});
+  Command command = this->command(MEGASCOPE_TEST_LIBRARY);
   command.environment.push_back("MEGASCOPE_OUT=" + run_folder());
   command.environment.push_back("MEGASCOPE_SCRATCH=" + scratch());
   command.environment.emplace_back("MEGASCOPE_EXPORT=none");

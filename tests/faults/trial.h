@@ -63,6 +63,7 @@ class Trial {
 
  private:
   std::vector<std::string> common() const;
+  Command command(const std::string& preload) const;
   TemporaryFolder folder_;
   std::string mode_;
   std::uint64_t count_;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/faults/launch.h"
+
 namespace megascope::faults::victim {
 
 Book* g_book = nullptr;
@@ -51,7 +53,7 @@ void init(int level) {
   if (level == MPI_THREAD_SINGLE) MPI_Init(nullptr, nullptr);
   else MPI_Init_thread(nullptr, nullptr, level, &provided);
   int rank = 0;
-  const char* launched = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* launched = std::getenv(faults::rank_variable());
   if (launched != nullptr) rank = std::atoi(launched);
   g_book = Book::open((g_book_path + "." + std::to_string(rank)).c_str());
   if (g_book == nullptr) std::_Exit(99);

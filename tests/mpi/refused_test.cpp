@@ -14,17 +14,17 @@ const Scenario kNothing(
     [](const Who&) {
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       MPI_Request* const no_request = nullptr;
-      std::array<MPI_Request, 2> invalid = {MPI_REQUEST_NULL, nullptr};
+      std::array<MPI_Request, 2> invalid = {MPI_REQUEST_NULL, made_up<MPI_Request>(0)};
       int index = 1234567890;  // MPI does not write it
       int flag = 1234567890;
-      expect(MPI_Wait(no_request, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST, "Wait");
-      expect(MPI_Test(no_request, &flag, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST, "Test");
-      expect(MPI_Waitall(2, no_request, MPI_STATUSES_IGNORE) == MPI_ERR_REQUEST, "Waitall");
-      expect(MPI_Waitany(2, invalid.data(), &index, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST, "Waitany");
-      expect(MPI_Testany(2, invalid.data(), &index, &flag, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST, "Testany");
-      expect(MPI_Waitsome(2, invalid.data(), &index, &flag, MPI_STATUSES_IGNORE) == MPI_ERR_REQUEST, "Waitsome");
-      expect(MPI_Cancel(no_request) == MPI_ERR_REQUEST, "Cancel");
-      expect(MPI_Request_free(no_request) == MPI_ERR_REQUEST, "Request_free");
+      expect(error_class(MPI_Wait(no_request, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Wait");
+      expect(error_class(MPI_Test(no_request, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Test");
+      expect(error_class(MPI_Waitall(2, no_request, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST, "Waitall");
+      expect(error_class(MPI_Waitany(2, invalid.data(), &index, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Waitany");
+      expect(error_class(MPI_Testany(2, invalid.data(), &index, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST, "Testany");
+      expect(error_class(MPI_Waitsome(2, invalid.data(), &index, &flag, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST, "Waitsome");
+      expect(error_class(MPI_Cancel(no_request)) == MPI_ERR_REQUEST, "Cancel");
+      expect(error_class(MPI_Request_free(no_request)) == MPI_ERR_REQUEST, "Request_free");
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     },
     [](const Who&) -> Lines {

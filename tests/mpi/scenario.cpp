@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 
+#include "tests/faults/launch.h"
 #include "tests/faults/process.h"
 
 namespace megascope::mpitest {
@@ -69,14 +70,15 @@ const Recorded* record(int rank_count, std::size_t scenario) {
     const std::string scratch = folder / "scratch";
     std::filesystem::create_directory(scratch);
     Command command;
-    command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", std::to_string(rank_count), "-x",
-                         std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY,
-                         std::filesystem::read_symlink("/proc/self/exe"), "--scenarios"};
-    command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                           "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
-                           "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_pml=ob1",
-                           "OMPI_MCA_btl=self,vader", "OMPI_MCA_osc=sm,rdma,pt2pt", "MEGASCOPE_OUT=" + (folder / "run"),
-                           "MEGASCOPE_SCRATCH=" + scratch, "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"};
+    command.arguments = faults::launcher();
+    std::vector<std::string>& words = command.arguments;
+    const std::vector<std::string> ranks = faults::ranks_with(rank_count, MEGASCOPE_TEST_LIBRARY);
+    words.insert(words.end(), ranks.begin(), ranks.end());
+    words.insert(words.end(), {std::filesystem::read_symlink("/proc/self/exe"), "--scenarios"});
+    command.environment = faults::launch_environment(rank_count);
+    command.environment.insert(command.environment.end(),
+                               {"MEGASCOPE_OUT=" + (folder / "run"), "MEGASCOPE_SCRATCH=" + scratch,
+                                "MEGASCOPE_EXPORT=none", "MEGASCOPE_REPORT=off"});
     command.folder = folder.path();
     const Ending ending = Child(command).wait(kTimeLimit_s);
     EXPECT_FALSE(ending.has_timed_out);
@@ -144,6 +146,12 @@ std::string text(const char* format, ...) {
   std::vsnprintf(buffer, sizeof buffer, format, arguments);
   va_end(arguments);
   return buffer;
+}
+
+int error_class(int error_code) {
+  int error_class = MPI_SUCCESS;
+  PMPI_Error_class(error_code, &error_class);
+  return error_class;
 }
 
 void expect(bool is_true, const char* what) {

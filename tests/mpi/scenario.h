@@ -3,7 +3,9 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tests/mpi/recorded.h"
@@ -43,6 +45,16 @@ struct Scenario {
   std::vector<int> rank_counts;
   Check check;
 };
+
+/// What an error code is about; the code itself may say more (MPICH).
+int error_class(int error_code);
+
+/// A handle that MPI did not make.
+template <class Handle>
+Handle made_up(std::uintptr_t bits) {
+  if constexpr (std::is_pointer_v<Handle>) return reinterpret_cast<Handle>(bits);
+  else return static_cast<Handle>(bits);
+}
 
 /// In a body: what the program must see. A failure is printed and fails all tests of the run.
 void expect(bool is_true, const char* what);

@@ -19,7 +19,10 @@ constexpr std::uint64_t kShared = 0x7F00DEAD8000;
 
 class RequestTableTest : public testing::Test {
  protected:
-  RequestTableTest() { g_handles.request_shared = reinterpret_cast<MPI_Request>(kShared); }
+  RequestTableTest() {
+    g_handles.shared_mask = ~std::uint64_t{0};
+    g_handles.shared_bits = kShared;
+  }
   ~RequestTableTest() override { g_is_multithreaded = false; }
 
   RequestEntry* insert(std::uint64_t key, LocationId location = 0) {

@@ -1,0 +1,56 @@
+# The MPI library that this build is for (MEGASCOPE_MPI_LIBRARY). A library of ours fits one binary interface of MPI.
+#   megascope::mpi_headers (mpi.h, nothing linked)   megascope::mpi (the library, for tests, bench and examples)
+#   MEGASCOPE_MPICC, MEGASCOPE_MPIRUN   MEGASCOPE_MPI_VERSION: "Open MPI 4.1.4"
+
+# By full name: where several are installed, plain mpicc may be any of them.
+set(suffix "${MEGASCOPE_MPI_LIBRARY}")
+set(launchers mpirun.openmpi mpirun)
+set(package libopenmpi-dev)
+if(MEGASCOPE_MPI_LIBRARY STREQUAL "mpich")
+  set(launchers mpiexec.hydra mpirun.mpich mpirun)
+  set(package libmpich-dev)
+endif()
+find_program(MEGASCOPE_MPICC NAMES mpicc.${suffix} mpicc DOC "The MPI library's compiler wrapper")
+find_program(MEGASCOPE_MPIRUN NAMES ${launchers} DOC "The MPI library's launcher")
+if(NOT MEGASCOPE_MPICC OR NOT MEGASCOPE_MPIRUN)
+  message(FATAL_ERROR "${MEGASCOPE_MPI_LIBRARY} was not found. Debian: apt-get install ${package}, or run scripts/setup.sh")
+endif()
+
+# What the compiler wrapper says to a question, as a list.
+function(megascope_ask_mpicc question result)
+  execute_process(COMMAND "${MEGASCOPE_MPICC}" ${question} OUTPUT_VARIABLE answer
+                  OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status ERROR_VARIABLE error)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${MEGASCOPE_MPICC} ${question} failed: is it of ${MEGASCOPE_MPI_LIBRARY}? ${error}")
+  endif()
+  separate_arguments(answer UNIX_COMMAND "${answer}")
+  set(${result} ${answer} PARENT_SCOPE)
+endfunction()
+
+if(MEGASCOPE_MPI_LIBRARY STREQUAL "mpich")
+  megascope_ask_mpicc(-show command)
+  list(POP_FRONT command)  # the compiler
+  set(MEGASCOPE_MPI_INCLUDE_DIRS ${command})
+  list(FILTER MEGASCOPE_MPI_INCLUDE_DIRS INCLUDE REGEX "^-I")
+  list(TRANSFORM MEGASCOPE_MPI_INCLUDE_DIRS REPLACE "^-I" "")
+  set(MEGASCOPE_MPI_LINK ${command})
+  list(FILTER MEGASCOPE_MPI_LINK EXCLUDE REGEX "^-I")
+  find_file(MEGASCOPE_MPI_HEADER mpi.h PATHS ${MEGASCOPE_MPI_INCLUDE_DIRS} NO_DEFAULT_PATH)
+  mark_as_advanced(MEGASCOPE_MPI_HEADER)
+  file(STRINGS "${MEGASCOPE_MPI_HEADER}" version REGEX "#define MPICH_VERSION")
+  string(REGEX REPLACE ".*\"(.*)\".*" "MPICH \\1" MEGASCOPE_MPI_VERSION "${version}")
+else()
+  megascope_ask_mpicc(--showme:incdirs MEGASCOPE_MPI_INCLUDE_DIRS)
+  megascope_ask_mpicc(--showme:link MEGASCOPE_MPI_LINK)
+  megascope_ask_mpicc(--showme:version version)
+  list(JOIN version " " version)
+  string(REGEX MATCH "Open MPI [0-9a-z.]+" MEGASCOPE_MPI_VERSION "${version}")
+endif()
+
+add_library(megascope_mpi_headers INTERFACE)
+target_include_directories(megascope_mpi_headers SYSTEM INTERFACE ${MEGASCOPE_MPI_INCLUDE_DIRS})
+target_compile_definitions(megascope_mpi_headers INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+add_library(megascope::mpi_headers ALIAS megascope_mpi_headers)
+add_library(megascope_mpi_library INTERFACE)
+target_link_libraries(megascope_mpi_library INTERFACE megascope_mpi_headers ${MEGASCOPE_MPI_LINK})
+add_library(megascope::mpi ALIAS megascope_mpi_library)

@@ -1,0 +1,115 @@
+#include "mpi_layer/all_ranks.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "mpi_layer/board.h"
+
+namespace megascope::mpi {
+namespace {
+
+using board::Answer;
+
+constexpr char kHereKey[] = "megascope.here";        // of every rank: "<library version>:<run id>"
+constexpr char kCompanyKey[] = "megascope.company";  // of rank 0: "all", or the ranks that are missing
+constexpr char kAll[] = "all";
+constexpr std::int64_t kFirstPauseNs = 1'000'000;
+constexpr std::int64_t kLongestPauseNs = 20'000'000;
+constexpr int kMostErrors = 100;  // of a launcher that is gone
+constexpr std::size_t kMaxListed = 32;
+
+bool g_is_open = false;
+std::string g_verdict;  // on rank 0
+
+/// What this version of the library has put up in `rank`, as far as the launcher knows.
+bool find_here(std::int32_t rank, std::string& run_id) {
+  constexpr std::string_view kVersion = MEGASCOPE_VERSION ":";
+  std::string here;
+  if (board::get(rank, kHereKey, here) != Answer::kText || !here.starts_with(kVersion)) return false;
+  run_id = here.substr(kVersion.size());
+  return true;
+}
+bool has_library(std::int32_t rank) {
+  std::string run_id;
+  return find_here(rank, run_id);
+}
+
+/// "all", or the ranks without it.
+std::string verdict_on(std::int32_t world_size) {
+  std::string missing;
+  std::size_t count = 0;
+  for (std::int32_t rank = 0; rank < world_size; ++rank) {
+    if (!has_library(rank) && count++ < kMaxListed) missing += (missing.empty() ? "" : "+") + std::to_string(rank);
+  }
+  return missing.empty() ? kAll : missing;
+}
+
+Company company_of(const std::string& verdict) {
+  if (verdict == kAll) return {.is_complete = true, .missing = {}, .reason = {}};
+  Company company;
+  company.reason = "not all ranks have the library";
+  for (std::size_t at = 0; at < verdict.size();) {
+    const std::size_t end = std::min(verdict.find('+', at), verdict.size());
+    company.missing.push_back(static_cast<std::int32_t>(std::strtol(verdict.c_str() + at, nullptr, 10)));
+    at = end + 1;
+  }
+  return company;
+}
+
+/// Waits for the verdict that rank 0 gives.
+Company company_by_rank_0(void (*progress)()) {
+  timespec pause{0, kFirstPauseNs};
+  for (int errors = 0; errors < kMostErrors;) {
+    std::string verdict;
+    const Answer answer = board::get(0, kCompanyKey, verdict);
+    if (answer == Answer::kText) return company_of(verdict);
+    if (answer == Answer::kError) ++errors;
+    progress();
+    nanosleep(&pause, nullptr);
+    pause.tv_nsec = std::min(pause.tv_nsec + pause.tv_nsec / 4, kLongestPauseNs);
+  }
+  return {.is_complete = false, .missing = {}, .reason = "the launcher no longer says whether all ranks have the library"};
+}
+
+}  // namespace
+
+void announce_presence(const std::string& run_id) {
+  if (!board::open()) return;
+  g_is_open = board::put(kHereKey, MEGASCOPE_VERSION ":" + run_id);
+  if (!g_is_open) board::close();
+}
+
+std::string ask_run_id_of_rank_0() {
+  std::string run_id;
+  return g_is_open && find_here(0, run_id) ? run_id : std::string();
+}
+
+bool is_lowest_here(std::int32_t world_rank) {
+  for (std::int32_t rank = 0; g_is_open && rank < world_rank; ++rank) {
+    if (has_library(rank)) return false;
+  }
+  return g_is_open || world_rank == 0;
+}
+
+void judge_company(std::int32_t world_size) {
+  if (!g_is_open || !board::kShowsLateNotices) return;
+  g_verdict = verdict_on(world_size);
+  if (!board::put(kCompanyKey, g_verdict)) g_verdict.clear();  // nobody will see it: nobody talks
+}
+
+Company ask_company(std::int32_t world_size, void (*progress)()) {
+  if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
+  if (!g_verdict.empty()) return company_of(g_verdict);
+  if (!board::kShowsLateNotices || !has_library(0)) return company_of(verdict_on(world_size));
+  return company_by_rank_0(progress);
+}
+
+void leave_company() {
+  if (g_is_open) board::close();
+  g_is_open = false;
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// Notices that the launcher keeps for the processes of a job, by rank and key, without a message of MPI and without ever
+/// waiting for another process. One source file a kind of launcher; which one is chosen when the library is built.
+namespace megascope::mpi::board {
+
+enum class Answer : std::uint8_t {
+  kText,
+  kNothing,  ///< nothing is there (yet)
+  kError,    ///< of the launcher, which may be gone
+};
+
+/// Before PMPI_Init. false: this launcher cannot be asked; put and get must not be called then.
+bool open();
+/// text: without blanks and line ends, at most 200 bytes. What is put before PMPI_Init can be read by all ranks after it.
+bool put(const char* key, const std::string& text);
+/// What `rank` of this process's world has put up. One local question.
+Answer get(std::int32_t rank, const char* key, std::string& text);
+/// Before PMPI_Finalize.
+void close();
+
+/// Do the others see what is put after PMPI_Init?
+extern const bool kShowsLateNotices;
+/// What to tell people when open() said no.
+extern const char* const kWhyNot;
+
+}  // namespace megascope::mpi::board

@@ -1,0 +1,122 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/config/environment.h"
+#include "mpi_layer/board.h"
+#include "mpi_layer/twins.h"
+
+/// PMI-1, as MPICH and its launcher Hydra speak it: lines over a socket that the launcher's proxy on this node answers at
+/// once. A question and its answer leave nothing behind on the socket, which is MPICH's own; MPICH asks in MPI_Init,
+/// MPI_Finalize and for MPI_Comm_spawn and its kin. MPI_Init of several ranks makes notices known to all proxies: MPICH
+/// puts up its own addresses and waits for everybody's before it returns.
+namespace megascope::mpi::board {
+namespace {
+
+constexpr int kPatienceMs = 10'000;  // a proxy that does not answer for so long is not going to
+constexpr std::size_t kLongestLine = 4096;
+
+struct Pmi {
+  int socket = -1;
+  std::string space;  ///< of this process's world
+  std::string rank;
+};
+Pmi g_pmi;
+
+bool send_line(const std::string& line) {
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t sent = send(g_pmi.socket, line.data() + done, line.size() - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) return false;
+    if (sent > 0) done += static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+/// Byte by byte: what may follow the line is MPICH's.
+bool receive_line(std::string& line) {
+  line.clear();
+  while (line.size() < kLongestLine) {
+    pollfd socket{.fd = g_pmi.socket, .events = POLLIN, .revents = 0};
+    const int ready = poll(&socket, 1, kPatienceMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char byte = 0;
+    const ssize_t got = read(g_pmi.socket, &byte, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    if (byte == '\n') return true;
+    line += byte;
+  }
+  return false;
+}
+
+/// The value of `name=value` among blanks; empty when it is not there.
+std::string value_of(const std::string& line, std::string_view name) {
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    const std::string_view word = std::string_view(line).substr(at, end - at);
+    if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=') {
+      return std::string(word.substr(name.size() + 1));
+    }
+    at = end + 1;
+  }
+  return {};
+}
+
+/// Asks, and takes an answer of the kind `expected`. Without one the conversation is over.
+bool ask(const std::string& question, std::string_view expected, std::string& answer) {
+  if (g_pmi.socket >= 0 && send_line(question) && receive_line(answer) && value_of(answer, "cmd") == expected) return true;
+  g_pmi.socket = -1;
+  return false;
+}
+
+/// Hydra tells its processes who they are in these; a library that speaks another dialect over the same socket says so.
+bool is_hydra_with_pmi_1() {
+  const std::string library = mpi_library_text();
+  return library.starts_with("MPICH") && library.find("pmi2") == std::string::npos &&
+         library.find("pmix") == std::string::npos && !config::environment_value("MPI_LOCALNRANKS").empty() &&
+         !config::environment_value("PMI_FD").empty() && !config::environment_value("PMI_RANK").empty();
+}
+
+std::string entry(const std::string& rank, const char* key) { return std::string(key) + "." + rank; }
+
+}  // namespace
+
+bool open() {
+  if (!is_hydra_with_pmi_1()) return false;
+  g_pmi.socket = std::atoi(config::environment_value("PMI_FD").c_str());
+  g_pmi.rank = config::environment_value("PMI_RANK");
+  std::string answer;
+  // The first of these on a node makes the proxy forget what was put up before it; MPICH's own comes later.
+  if (!ask("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", answer)) return false;
+  if (!ask("cmd=get_my_kvsname\n", "my_kvsname", answer)) return false;
+  g_pmi.space = value_of(answer, "kvsname");
+  return !g_pmi.space.empty();
+}
+
+bool put(const char* key, const std::string& text) {
+  std::string answer;
+  return ask("cmd=put kvsname=" + g_pmi.space + " key=" + entry(g_pmi.rank, key) + " value=" + text + "\n", "put_result",
+             answer) && value_of(answer, "rc") == "0";
+}
+
+Answer get(std::int32_t rank, const char* key, std::string& text) {
+  std::string answer;
+  const std::string name = entry(std::to_string(rank), key);
+  if (!ask("cmd=get kvsname=" + g_pmi.space + " key=" + name + "\n", "get_result", answer)) return Answer::kError;
+  if (value_of(answer, "rc") != "0") return Answer::kNothing;
+  text = value_of(answer, "value");
+  return Answer::kText;
+}
+
+void close() {}  // MPICH ends it
+
+const bool kShowsLateNotices = false;
+const char* const kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
+
+}  // namespace megascope::mpi::board

@@ -1,0 +1,81 @@
+#include <dlfcn.h>
+#include <pmix.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/config/environment.h"
+#include "mpi_layer/board.h"
+
+/// PMIx: Open MPI under mpirun, and srun --mpi=pmix.
+namespace megascope::mpi::board {
+namespace {
+
+/// The PMIx library of the MPI library, by symbol: we do not link it.
+struct Pmix {
+  decltype(&PMIx_Init) init = nullptr;
+  decltype(&PMIx_Put) put = nullptr;
+  decltype(&PMIx_Commit) commit = nullptr;
+  decltype(&PMIx_Get) get = nullptr;
+  decltype(&PMIx_Finalize) finalize = nullptr;
+  pmix_proc_t me{};
+};
+Pmix g_pmix;
+
+template <class Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool load() {
+  // Without a launcher there is no server to ask, and PMIx_Init would look for one.
+  if (config::environment_value("PMIX_NAMESPACE").empty()) return false;
+  // Handed down by a process that was started without a launcher and started this one: not about us.
+  if (config::environment_value("OMPI_MCA_ess") == "singleton") return false;
+  void* library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  return find(library, "PMIx_Init", g_pmix.init) && find(library, "PMIx_Put", g_pmix.put) &&
+         find(library, "PMIx_Commit", g_pmix.commit) && find(library, "PMIx_Get", g_pmix.get) &&
+         find(library, "PMIx_Finalize", g_pmix.finalize);
+}
+
+}  // namespace
+
+bool open() { return load() && g_pmix.init(&g_pmix.me, nullptr, 0) == PMIX_SUCCESS; }
+
+bool put(const char* key, const std::string& text) {
+  pmix_value_t value{};
+  value.type = PMIX_STRING;
+  std::string copy = text;
+  value.data.string = copy.data();
+  return g_pmix.put(PMIX_GLOBAL, key, &value) == PMIX_SUCCESS && g_pmix.commit() == PMIX_SUCCESS;
+}
+
+Answer get(std::int32_t rank, const char* key, std::string& text) {
+  pmix_proc_t proc{};
+  std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
+  proc.rank = static_cast<pmix_rank_t>(rank);
+  bool is_immediate = true;
+  pmix_info_t info{};
+  std::strncpy(info.key, PMIX_IMMEDIATE, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_BOOL;
+  info.value.data.flag = is_immediate;
+  pmix_value_t* value = nullptr;
+  const pmix_status_t status = g_pmix.get(&proc, key, &info, 1, &value);
+  if (status == PMIX_ERR_NOT_FOUND) return Answer::kNothing;
+  if (status != PMIX_SUCCESS) return Answer::kError;
+  if (value == nullptr) return Answer::kNothing;
+  const bool is_text = value->type == PMIX_STRING && value->data.string != nullptr;
+  if (is_text) text = value->data.string;
+  if (is_text) free(value->data.string);
+  free(value);
+  return is_text ? Answer::kText : Answer::kNothing;
+}
+
+void close() { g_pmix.finalize(nullptr, 0); }
+
+const bool kShowsLateNotices = true;
+const char* const kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";
+
+}  // namespace megascope::mpi::board
