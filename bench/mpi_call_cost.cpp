@@ -60,6 +60,19 @@ void one_rank(long calls) {
     for (int i = 0; i < 64; ++i) MPI_Isend(out, 8, MPI_CHAR, 0, i, MPI_COMM_SELF, &requests[64 + i]);
     MPI_Waitall(128, requests, MPI_STATUSES_IGNORE);
   });
+  MPI_Win window = MPI_WIN_NULL;
+  void* memory = nullptr;
+  MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_SELF, static_cast<void*>(&memory), &window);
+  MPI_Win_lock_all(0, window);
+  measure("put_self", calls, 1, [&] { MPI_Put(out, 8, MPI_CHAR, 0, 0, 8, MPI_CHAR, window); });
+  measure("rput_wait_self", calls, 2, [&] {
+    MPI_Request request;
+    MPI_Rput(out, 8, MPI_CHAR, 0, 0, 8, MPI_CHAR, window, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+  measure("flush_self", calls, 1, [&] { MPI_Win_flush(0, window); });
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
   measure("allreduce_self", calls, 1, [&] { MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
 }
 

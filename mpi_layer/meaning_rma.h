@@ -192,18 +192,15 @@ struct Test : On<Test> {
   }
 };
 
-/// A synchronisation with one target. target: MPI_PROC_NULL is nobody.
-[[gnu::always_inline]] inline void target_sync(Thread& thread, Rec& call, MPI_Win window, FactKind kind, int target,
-                                               std::uint64_t bytes = 0) noexcept {
+/// A synchronisation with one target, or with all of them: kNoPeer.
+[[gnu::always_inline]] inline void target_sync(Thread& thread, Rec& call, MPI_Win window, FactKind kind,
+                                               std::int32_t target, std::uint64_t bytes = 0) noexcept {
   const WinState* state = set_window(thread, call, window);
-  if (state == nullptr) return;
-  call.main = target == MPI_PROC_NULL ? about(*state, FactKind::kWindow) : about(*state, kind, target, bytes);
+  if (state != nullptr) call.main = about(*state, kind, target, bytes);
 }
-/// With all of them.
 [[gnu::always_inline]] inline void window_sync(Thread& thread, Rec& call, MPI_Win window, FactKind kind,
                                                std::uint64_t bytes = 0) noexcept {
-  const WinState* state = set_window(thread, call, window);
-  if (state != nullptr) call.main = about(*state, kind, kNoPeer, bytes);
+  target_sync(thread, call, window, kind, kNoPeer, bytes);
 }
 
 struct Lock : On<Lock> {

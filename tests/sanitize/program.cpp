@@ -47,7 +47,9 @@ int main(int argc, char** argv) {
   probe_and_fail(book, place);
   call_collectives(book, place, MPI_COMM_WORLD);
   make_communicators(book, place);
+  use_windows(book, place, MPI_COMM_WORLD);
   if (is_multiple) call_in_threads(book, place);
+  if (is_multiple) use_windows_in_threads(book, place);
   CALL(book, Barrier, MPI_COMM_WORLD);
   const std::string path = books + "." + std::to_string(place.rank);
   if (is_killed) {

@@ -82,7 +82,7 @@ class Counts(Case):
                         self.compare(report, books)
                         self.expect_no_loss(report)
                         self.assertEqual([row["threads"] for row in report["per_rank"]],
-                                         [4 if level == "multiple" else 1] * ranks)
+                                         [6 if level == "multiple" else 1] * ranks)
 
 
 class Exports(Case):

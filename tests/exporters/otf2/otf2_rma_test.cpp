@@ -150,6 +150,40 @@ TEST(Otf2Rma, WindowsAndGroupsAreTheSameForAllMembers) {
   EXPECT_EQ(judgement.report["one_sided"]["group_synchronisations"], 8);
 }
 
+/// What the judge says of the neighbours when one thing is changed.
+nlohmann::json defects_after(void (*change)(std::vector<SampleProcess>&)) {
+  std::vector<SampleProcess> processes = neighbours();
+  change(processes);
+  const TemporaryFolder folder;
+  ExportResult result;
+  EXPECT_TRUE(export_run(folder.path(), 2, processes, 1, result).is_ok());
+  const Judgement judgement = judge(folder.path() + "/trace.otf2", "--no-print");
+  EXPECT_EQ(judgement.exit_code, 1);
+  return judgement.report["defects"];
+}
+
+TEST(Otf2Rma, TheJudgeFindsWhatIsWrong) {
+  EXPECT_TRUE(defects_after([](std::vector<SampleProcess>& run) {
+                auto& calls = run[0].process().locations[0];
+                std::erase_if(calls, [](const auto& call) { return call.call.enter_ns == 60 || call.call.enter_ns >= 80; });
+              }).contains("one-sided")) << "an operation is never complete";
+  EXPECT_TRUE(defects_after([](std::vector<SampleProcess>& run) {
+                run[1].process().locations[0][3].facts[0].peer = 2;
+              }).contains("one-sided")) << "a target that is not there";
+  EXPECT_TRUE(defects_after([](std::vector<SampleProcess>& run) {
+                auto& calls = run[1].process().locations[0];
+                std::erase_if(calls, [](const auto& call) { return call.call.enter_ns == 80; });
+              }).contains("one-sided")) << "a fence without the other member";
+  EXPECT_TRUE(defects_after([](std::vector<SampleProcess>& run) {
+                run[0].call("MPI_Win_unlock", 120, 130, {one_sided(FactKind::kUnlock, 2, 0)});
+              }).contains("one-sided")) << "an unlock without a lock, after the window's end";
+  EXPECT_TRUE(defects_after([](std::vector<SampleProcess>& run) {
+                auto& fence = run[1].process().locations[0][6].call;
+                fence.enter_ns = 95;
+                fence.leave_ns = 99;
+              }).contains("causality")) << "a fence is left before the other has entered it";
+}
+
 TEST(Otf2Rma, AThreadCompletesWhatAnotherIssued) {
   SampleProcess process(0, 1);
   const WinId window = process.add_window(5, "halo");

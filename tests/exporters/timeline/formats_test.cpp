@@ -132,6 +132,25 @@ TEST_P(Timelines, ShowWhatACallDid) {
   EXPECT_THAT(column(rows, "root"), ElementsAre("null", "null", "null", "null", "2"));
 }
 
+TEST_P(Timelines, ShowOneSidedCommunication) {
+  SampleProcess rank0(0, 4);
+  const WinId window = rank0.add_window(5, "halo");
+  Fact swap = one_sided(FactKind::kCompareAndSwap, window, 3, 16, 2);
+  swap.bytes_received = 8;
+  rank0.call("MPI_Win_create", 50, 60, {one_sided(FactKind::kWinCreated, window, kNoPeer, 4096)});
+  rank0.call("MPI_Win_lock", 100, 110, {one_sided(FactKind::kLock, window, 2, rma::kExclusive)});
+  rank0.call("MPI_Put", 200, 210, {one_sided(FactKind::kPut, window, 2, 40, 1)});
+  rank0.call("MPI_Compare_and_swap", 300, 310, {swap});
+  rank0.call("MPI_Win_unlock_all", 400, 410, {one_sided(FactKind::kUnlock, window)});
+  const json rows = asked({rank0}, calls({"comm", "window", "target", "bytes", "bytes_received", "exclusive"}));
+  EXPECT_THAT(column(rows, "comm"), ::testing::Each("MPI_COMM_WORLD"));
+  EXPECT_THAT(column(rows, "window"), ElementsAre("halo", "halo", "halo", "halo", "halo"));
+  EXPECT_THAT(column(rows, "target"), ElementsAre("null", "2", "2", "3", "null"));
+  EXPECT_THAT(column(rows, "bytes"), ElementsAre("4096", "null", "40", "16", "null"));
+  EXPECT_THAT(column(rows, "bytes_received"), ElementsAre("null", "null", "0", "8", "null"));
+  EXPECT_THAT(column(rows, "exclusive"), ElementsAre("null", "1", "null", "null", "null"));
+}
+
 TEST_P(Timelines, ShowErrorsAndCommunicators) {
   SampleProcess rank0(0, 4);
   Fact error;
