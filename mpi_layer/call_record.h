@@ -90,16 +90,15 @@ struct Folded {
 
 }  // namespace detail
 
-/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. What takes five words does not
-/// fit the mark: of it the call alone is told.
+/// Marks the call as entered and not returned, for a crash or a hang. Only calls of depth 0. The last of five
+/// words does not fit the mark: sizes of a send and receive, received bytes of a one-sided operation.
 [[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
   using encoding::Word;
   const detail::Folded folded = detail::fold(call);
-  const FactKind kind = encoding::has_fifth_word(folded.kind) ? FactKind::kNone : folded.kind;
   Word* to = buffer.pending().words;
   to[3] = folded.words[1];
   to[2] = folded.words[0];
-  to[1] = detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(kind)} << 48;
+  to[1] = detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;
   to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
 }
 

@@ -84,6 +84,7 @@ void record_end() noexcept {
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
+  mark_pending(*thread->buffer, call);  // else that of the call before would seem not to have returned
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 

@@ -140,9 +140,10 @@ namespace p2p {
                           std::uint64_t room, int source, int recvtag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
   if (call.comm == kNoComm) return;
-  call.main = {.kind = FactKind::kSendrecv, .comm = call.comm, .peer = dest, .tag = sendtag, .bytes = sent};
-  call.second = {.kind = FactKind::kRecv, .comm = call.comm, .peer = posted_source(source), .tag = posted_tag(recvtag),
-                 .bytes = room};
+  call.main = {.kind = FactKind::kSendrecv, .comm = call.comm, .peer = dest == MPI_PROC_NULL ? kNoPeer : dest, .tag = sendtag,
+               .bytes = sent};
+  call.second = {.kind = FactKind::kRecv, .comm = call.comm,
+                 .peer = source == MPI_PROC_NULL ? kNoPeer : posted_source(source), .tag = posted_tag(recvtag), .bytes = room};
 }
 
 }  // namespace p2p
@@ -178,14 +179,31 @@ template <> struct Meaning<Fn::Sendrecv_replace> {
 
 // Probes. A matched probe takes a message out of the queue: there, not at the receive, is its place in the order.
 
-template <> struct Meaning<Fn::Probe> : NoMeaning {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Status*) noexcept {
-    set_comm(thread, call, comm);
+namespace p2p {
+
+/// Of a probe: what it looks for, for the mark of the call alone. Nothing of it goes into the record.
+[[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm) noexcept {
+  set_comm(thread, call, comm);
+  if (source == MPI_PROC_NULL || call.comm == kNoComm) return;
+  call.main = {.kind = FactKind::kRecv, .comm = call.comm, .peer = posted_source(source), .tag = posted_tag(tag)};
+}
+
+}  // namespace p2p
+
+template <> struct Meaning<Fn::Probe> {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm,
+                       MPI_Status*) noexcept {
+    p2p::look_for(thread, call, source, tag, comm);
+  }
+  template <class... Args>
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int, Args&...) noexcept {
+    call.main = {};
   }
 };
-template <> struct Meaning<Fn::Iprobe> : NoMeaning {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Status*) noexcept {
-    set_comm(thread, call, comm);
+template <> struct Meaning<Fn::Iprobe> : Meaning<Fn::Probe> {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
+                       MPI_Status*) noexcept {
+    p2p::look_for(thread, call, source, tag, comm);
   }
 };
 
@@ -218,24 +236,26 @@ namespace p2p {
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Mprobe> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, MPI_Message*,
-                       MPI_Status*& status) noexcept {
-    set_comm(thread, call, comm);
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm,
+                       MPI_Message*, MPI_Status*& status) noexcept {
+    p2p::look_for(thread, call, source, tag, comm);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, MPI_Message* message,
                        MPI_Status* status) noexcept {
+    call.main = {};
     if (rc == MPI_SUCCESS) p2p::matched(thread, call, *message, *status);
   }
 };
 template <> struct Meaning<Fn::Improbe> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, int, MPI_Comm comm, int*, MPI_Message*,
-                       MPI_Status*& status) noexcept {
-    set_comm(thread, call, comm);
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
+                       MPI_Message*, MPI_Status*& status) noexcept {
+    p2p::look_for(thread, call, source, tag, comm);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, int* flag, MPI_Message* message,
                        MPI_Status* status) noexcept {
+    call.main = {};
     if (rc == MPI_SUCCESS && *flag != 0) p2p::matched(thread, call, *message, *status);
   }
 };

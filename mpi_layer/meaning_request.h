@@ -16,6 +16,11 @@ bool is_refused_slowly(int rc) noexcept;
 
 namespace completion {
 
+/// Over how many requests the call is, for its mark alone.
+[[gnu::always_inline]] inline void mark_count(CallRecord& call, int count) noexcept {
+  call.main = {.kind = FactKind::kRequestTest, .bytes = static_cast<std::uint32_t>(count)};
+}
+
 /// Saves one handle.
 [[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept {
   call.horizon = requests().horizon();
@@ -28,6 +33,7 @@ namespace completion {
 /// Saves an array of handles, and puts statuses of ours in place of MPI_STATUSES_IGNORE.
 [[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
   if (count <= 0 || array == nullptr) return;
+  mark_count(call, count);
   call.arrays = claim_arrays(thread, call.depth, count);
   if (call.arrays == nullptr) return;
   call.horizon = requests().horizon();
@@ -77,22 +83,26 @@ bool is_pending_slowly(int error) noexcept;
 
 template <> struct Meaning<Fn::Wait> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, MPI_Status*& status) noexcept {
+    completion::mark_count(call, 1);
     completion::save(call, request);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, MPI_Status* status) noexcept {
     if (!is_refused(rc)) complete_request(thread, completion::saved(call), call.horizon, status, rc);
+    call.main = {};
     call.second = {};
   }
 };
 template <> struct Meaning<Fn::Test> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
+    completion::mark_count(call, 1);
     completion::save(call, request);
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, int* flag,
                        MPI_Status* status) noexcept {
     const MPI_Request request = completion::saved(call);
+    call.main = {};
     call.second = {};
     if (is_refused(rc)) return;
     if (rc != MPI_SUCCESS || *flag != 0) {
@@ -110,6 +120,7 @@ template <> struct Meaning<Fn::Waitall> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*,
                        MPI_Status* statuses) noexcept {
+    call.main = {};
     completion::complete_all(thread, call, rc, count, statuses);
   }
 };
@@ -121,6 +132,7 @@ template <> struct Meaning<Fn::Testall> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*, int* flag,
                        MPI_Status* statuses) noexcept {
+    call.main = {};
     completion::complete_all(thread, call, rc, rc == MPI_SUCCESS && *flag == 0 ? 0 : count, statuses);
   }
 };
@@ -132,6 +144,7 @@ template <> struct Meaning<Fn::Waitany> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index,
                        MPI_Status* status) noexcept {
+    call.main = {};
     completion::complete_any(thread, call, rc, is_refused(rc) ? MPI_UNDEFINED : *index, status);
   }
 };
@@ -143,6 +156,7 @@ template <> struct Meaning<Fn::Testany> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index, int* flag,
                        MPI_Status* status) noexcept {
+    call.main = {};
     completion::complete_any(thread, call, rc, !is_refused(rc) && *flag != 0 ? *index : MPI_UNDEFINED, status);
   }
 };
@@ -154,6 +168,7 @@ template <> struct Meaning<Fn::Waitsome> {
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* outcount, int* indices,
                        MPI_Status* statuses) noexcept {
+    call.main = {};
     completion::complete_some(thread, call, rc, is_refused(rc) ? 0 : *outcount, indices, statuses);
   }
 };

@@ -123,8 +123,8 @@ struct Call {
   CommId comm = kNoComm;      ///< the communicator argument, where there is one
   std::uint8_t depth = 0;     ///< > 0: made inside a callback (attribute, operator, error handler) of an enclosing call
   bool is_pending = false;    ///< had been entered but not left when the trace ended; leave_ns is the trace's end
-  std::int32_t pending_peer = kNoPeer;  ///< of a pending call: the peer or root that it names, or kAnySource
   std::span<const Fact> facts;  ///< in order; valid until the stream is advanced
+  std::span<const Fact> posted = {};  ///< of a pending call: what it was called with, nothing of which has happened; valid like facts
 };
 
 /// Calls of one location, in order of entry: an enclosing call comes before those made inside of it.

@@ -117,6 +117,7 @@ struct LocationDefinition {
   std::int64_t system_thread_id = 0;  ///< gettid()
   bool is_main = false;      ///< the thread that called MPI_Init
   bool lacks_beginning = false;  ///< its first calls were given up (policy flight); found out when reading
+  bool has_ended = false;  ///< the thread ended before the process; found out when reading
 
   bool operator==(const LocationDefinition&) const = default;
 };

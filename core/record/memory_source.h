@@ -12,8 +12,9 @@ namespace megascope {
 class MemorySource final : public RecordSource {
  public:
   struct OwnedCall {
-    Call call;  ///< facts are ignored
+    Call call;  ///< facts and posted are ignored
     std::vector<Fact> facts;
+    std::vector<Fact> posted;
   };
   struct Process {
     ProcessDefinitions definitions;
@@ -51,6 +52,7 @@ class MemorySource final : public RecordSource {
       const OwnedCall& owned = calls_[index_++];
       call = owned.call;
       call.facts = owned.facts;
+      call.posted = owned.posted;
       return true;
     }
 

@@ -1,78 +1,19 @@
 #include "core/record/message_order.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
+#include "core/record/hash.h"
 #include "core/record/id_map.h"
+#include "core/record/merged_calls.h"
 #include "core/record/world_ranks.h"
 
 namespace megascope {
 namespace {
 
-/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of SplitMix64).
-constexpr std::uint64_t mix(std::uint64_t value) {
-  value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
-  value = (value ^ value >> 27) * 0x94D049BB133111EBU;
-  return value ^ value >> 31;
-}
-
-constexpr std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
-  return mix(hash + 0x9E3779B97F4A7C15U) ^ mix(value + 0xD1B54A32D192ED03U);
-}
-
-constexpr std::uint64_t not_zero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }
-
 std::uint64_t pair_of(std::int32_t high, std::int32_t low) {
   return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
 }
-
-/// Calls of all locations of a process, in order of entry.
-class MergedCalls {
- public:
-  MergedCalls(const RecordSource& source, std::int32_t world_rank) {
-    for (const LocationDefinition& location : source.process(world_rank).locations) {
-      Head head{location.id, {}, source.calls(world_rank, location.id)};
-      if (head.stream->next(head.call)) heads_.push_back(std::move(head));
-    }
-    std::ranges::make_heap(heads_, is_later);
-  }
-
-  /// nullptr at the end. The call is valid until the next call of this function.
-  const Call* next(LocationId& location) {
-    if (is_started_) advance();
-    is_started_ = true;
-    if (heads_.empty()) return nullptr;
-    location = heads_.front().location;
-    return &heads_.front().call;
-  }
-
- private:
-  struct Head {
-    LocationId location;
-    Call call;
-    std::unique_ptr<CallStream> stream;
-  };
-
-  static bool is_later(const Head& a, const Head& b) {
-    return std::pair(a.call.enter_ns, a.location) > std::pair(b.call.enter_ns, b.location);
-  }
-  void advance() {
-    if (heads_.size() == 1) {
-      if (!heads_.front().stream->next(heads_.front().call)) heads_.clear();
-      return;
-    }
-    std::ranges::pop_heap(heads_, is_later);
-    if (heads_.back().stream->next(heads_.back().call)) {
-      std::ranges::push_heap(heads_, is_later);
-    } else {
-      heads_.pop_back();
-    }
-  }
-
-  std::vector<Head> heads_;  ///< a heap: the earliest first
-  bool is_started_ = false;
-};
 
 }  // namespace
 

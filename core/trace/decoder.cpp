@@ -29,13 +29,24 @@ bool is_on_comm_of_call(FactKind kind) {
 }
 }  // namespace
 
-bool CallDecoder::decode_call(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
+bool CallDecoder::decode_mark(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
                               std::vector<Fact>& facts) {
   Fact folded[2];
   std::size_t count = 0;
   call = {};
   facts.clear();
-  if (decode_words(words.data(), words.size(), base_ticks, call, folded, count) == 0) return false;
+  if (words.size() < kMessageWords) return false;
+  const auto kind = static_cast<FactKind>((words[1] >> 48) & 0xFF);
+  if (has_fifth_word(kind)) {  // for which a mark has no room
+    const Word whole[kMaxCallWords] = {words[0], words[1], words[2], words[3], 0};
+    if (decode_words(whole, kMaxCallWords, base_ticks, call, folded, count) == 0) return false;
+  } else if (call_words(kind) == kBareWords) {
+    const Word bare[kBareWords] = {words[0], words[1] & ~(Word{0xFF} << 48)};
+    if (decode_words(bare, kBareWords, base_ticks, call, folded, count) == 0) return false;
+    if (kind == FactKind::kRequestTest) folded[count++] = {.kind = kind, .bytes = low32(words[3])};
+  } else if (decode_words(words.data(), words.size(), base_ticks, call, folded, count) == 0) {
+    return false;
+  }
   facts.assign(folded, folded + count);
   return true;
 }

@@ -33,8 +33,8 @@ class CallDecoder {
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 
-  /// Decodes a call's own words (not its facts). False when they are none.
-  static bool decode_call(std::span<const encoding::Word> words, std::uint64_t base_ticks, Call& call,
+  /// Decodes a pending call's mark: the call, and what it was called with. False when there is none.
+  static bool decode_mark(std::span<const encoding::Word> words, std::uint64_t base_ticks, Call& call,
                           std::vector<Fact>& facts);
 
  private:

@@ -74,11 +74,10 @@ bool LocationStream::take_held(Call& call) {
 bool LocationStream::take_pending(Call& call) {
   if (has_taken_pending_) return false;
   has_taken_pending_ = true;
-  std::vector<Fact> facts;
-  if (file_.definitions().info.end_state == EndState::kFinalized || !file_.pending_call(location_, call, facts)) {
+  if (file_.definitions().info.end_state == EndState::kFinalized || !file_.pending_call(location_, call, posted_)) {
     return false;
   }
-  call.pending_peer = facts.empty() ? kNoPeer : facts.front().peer;
+  call.posted = posted_;
   call.facts = {};  // nothing of it has happened as far as we know
   call.leave_ns = std::max(file_.end_ticks(), call.enter_ns);
   return true;

@@ -39,6 +39,7 @@ class LocationStream final : public CallStream {
   bool has_taken_pending_ = false;
   std::vector<Held> held_;
   std::size_t held_index_ = 0;
+  std::vector<Fact> posted_;  ///< of the pending call
   bool is_draining_ = false;
 };
 

@@ -206,7 +206,10 @@ void TraceFile::complete_locations() {
     definitions_.locations.push_back(std::move(location));
   }
   for (std::size_t i = 0; i < locations_.size(); ++i) {
-    definitions_.locations[i].lacks_beginning = !locations_[i].empty() && locations_[i].front().sequence != 0;
+    if (locations_[i].empty()) continue;
+    const Chunk& last = locations_[i].back();
+    definitions_.locations[i].lacks_beginning = locations_[i].front().sequence != 0;
+    definitions_.locations[i].has_ended = !last.words.empty() && last.header->pending[0].words[0] == 0;
   }
 }
 
@@ -241,7 +244,7 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
   if (decoder.flush(ignored)) last_word = decoder.last_outer_word();
   base_ticks = decoder.base_ticks();
   if (words[0] == last_word) return false;
-  if (!CallDecoder::decode_call(words, base_ticks, call, facts)) return false;
+  if (!CallDecoder::decode_mark(words, base_ticks, call, facts)) return false;
   call.is_pending = true;
   return true;
 }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/base/clock.h"
 #include "core/trace/layout.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
@@ -139,19 +140,20 @@ Status move_trace(const std::string& from, const std::string& to) {
   return move_file(from, to);
 }
 
-std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
-  return scratch + "/megascope-" + std::to_string(getuid()) + "/" + run_id;
+Liveness liveness_of(const ProcessInfo& info) {
+  const bool is_here = info.pid > 0 && info.clock_domain == clock::domain(info.clock == ClockKind::kTsc);
+  if (!is_here) return Liveness::kUnknown;
+  const bool runs = kill(static_cast<pid_t>(info.pid), 0) == 0 || errno == EPERM;
+  return runs && !is_zombie(info.pid) ? Liveness::kRuns : Liveness::kGone;
 }
 
 Status recover_run(const std::string& folder, RecoverResult& result) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
-  std::ifstream file(fs::path(folder) / kRunIdFile);
-  std::string run_id;
-  std::string scratch;
-  const bool has_id = std::getline(file, run_id) && std::getline(file, scratch);
-  if (has_id && run_id.find('/') == std::string::npos) {
-    const fs::path source = scratch_folder_of(scratch, run_id);
+  RunId id;
+  const bool has_id = read_run_id(folder, id);
+  if (has_id) {
+    const fs::path source = id.scratch_folder;
     for (const std::string& path : find_traces(source.string())) {
       take(path, fs::path(folder) / fs::path(path).filename(), result);
     }
@@ -170,7 +172,7 @@ Status recover_run(const std::string& folder, RecoverResult& result) {
   if (result.trace_count != 0) return Status::ok();
   if (!result.problems.empty()) return Status::error(folder + " holds no readable trace");
   if (!has_id) return Status::error(folder + " is not a run folder: it has neither a trace nor a run-id file");
-  return Status::error("no trace of run " + run_id + " is left on this node below " + scratch);
+  return Status::error("no trace of run " + id.id + " is left on this node in " + id.scratch_folder);
 }
 
 }  // namespace megascope::trace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/record/definitions.h"
 
 namespace megascope::trace {
 
@@ -16,8 +17,9 @@ Status copy_file(const std::string& from, const std::string& to);
 /// move_file() of a trace; a copy of the same process's trace that was taken while it ran is replaced.
 Status move_trace(const std::string& from, const std::string& to);
 
-/// `<scratch>/megascope-<uid>/<run id>`.
-std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
+/// Is the process that left this trace there? Told only on the machine that it runs on (not, when it has been started anew).
+enum class Liveness { kUnknown, kRuns, kGone };
+Liveness liveness_of(const ProcessInfo& info);
 
 struct RecoverResult {
   std::vector<std::string> recovered;  ///< paths of traces brought into the run folder

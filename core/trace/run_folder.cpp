@@ -1,7 +1,10 @@
 #include "core/trace/run_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace megascope::trace {
@@ -36,13 +39,48 @@ std::vector<std::string> find_traces(const std::string& folder) {
   return found;
 }
 
+std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
+  return scratch + "/megascope-" + std::to_string(getuid()) + "/" + run_id;
+}
+
+bool read_run_id(const std::string& folder, RunId& result) {
+  std::ifstream file(fs::path(folder) / kRunIdFile);
+  std::string scratch;
+  const bool is_whole = std::getline(file, result.id) && std::getline(file, scratch);
+  if (!is_whole || result.id.empty() || result.id.find('/') != std::string::npos) return false;
+  result.scratch_folder = scratch_folder_of(scratch, result.id);
+  return true;
+}
+
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                        std::unique_ptr<RunSource>& result, std::vector<std::string>& problems) {
+  return open_all(folder, find_traces(folder), ranks, result, problems);
+}
+
+Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
+                                std::vector<std::string>& problems) {
+  std::vector<std::string> here;
+  std::vector<fs::path> folders;
+  find_in(folder, here, folders);
+  folders.emplace_back(folder);
+  std::vector<std::string> paths;
+  for (const fs::path& part : folders) {
+    RunId id;
+    if (!read_run_id(part.string(), id)) continue;
+    for (const std::string& path : find_traces(id.scratch_folder)) paths.push_back(path);
+  }
+  for (const std::string& path : find_traces(folder)) paths.push_back(path);
+  return open_all(folder, paths, {}, result, problems);
+}
+
+Status RunSource::open_all(const std::string& folder, const std::vector<std::string>& paths,
+                           const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
+                           std::vector<std::string>& problems) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
   std::vector<std::unique_ptr<TraceFile>> files;
   std::vector<ProcessClock> clocks;
-  for (const std::string& path : find_traces(folder)) {
+  for (const std::string& path : paths) {
     std::unique_ptr<TraceFile> file;
     const Status status = TraceFile::open(path, file);
     if (!status.is_ok()) {
@@ -64,6 +102,9 @@ Status RunSource::open(const std::string& folder, const std::vector<std::int32_t
     const bool is_wanted = ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
     if (!is_wanted) continue;
     if (source->processes_.contains(rank)) {
+      const ProcessInfo& taken = source->process(rank).info;
+      const ProcessInfo& other = files[i]->definitions().info;
+      if (taken.pid == other.pid && taken.run_id == other.run_id) continue;  // a copy that was taken while it ran
       problems.push_back("rank " + std::to_string(rank) + " has more than one trace; one was taken");
       continue;
     }

@@ -26,6 +26,10 @@ class RunSource final : public RecordSource {
   /// none is readable. ranks: only these (empty: all); the run's time is always that of all.
   static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
+  /// The same of a run that may be going on: also traces on this node's scratch storage, as they are now. A copy of one in
+  /// the run folder gives way to it. Changes no file.
+  static Status open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
+                              std::vector<std::string>& problems);
   /// One process's trace in a running job, with the clocks of all processes.
   static Status open_own(const std::string& path, const std::vector<ProcessClock>& clocks,
                          std::unique_ptr<RunSource>& result);
@@ -45,6 +49,9 @@ class RunSource final : public RecordSource {
     std::unique_ptr<TraceFile> file;
     TimeMap map;
   };
+  static Status open_all(const std::string& folder, const std::vector<std::string>& paths,
+                         const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
+                         std::vector<std::string>& problems);
   void add(std::unique_ptr<TraceFile> file, const TimeMap& map);
 
   std::map<std::int32_t, Process> processes_;
@@ -56,5 +63,14 @@ class RunSource final : public RecordSource {
 
 /// Paths of the native traces in a run folder (also in solo-* below it), in no particular order.
 std::vector<std::string> find_traces(const std::string& folder);
+
+/// `<scratch>/megascope-<uid>/<run id>`.
+std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
+/// What the run-id file of a run folder says; false when there is none.
+struct RunId {
+  std::string id;
+  std::string scratch_folder;  ///< of this user, where traces of the run lie on a node while it goes on
+};
+bool read_run_id(const std::string& folder, RunId& result);
 
 }  // namespace megascope::trace

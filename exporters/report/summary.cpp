@@ -210,7 +210,7 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
         pending.push_back({.world_rank = world_rank,
                            .function = region == nullptr ? kOthersName : cut(region->name),
                            .comm = comm_name(definitions, call.comm),
-                           .peer = call.pending_peer,
+                           .peer = call.posted.empty() ? kNoPeer : call.posted.front().peer,
                            .since_ns = call.enter_ns,
                            .time_ns = call.leave_ns - call.enter_ns});
       }

@@ -8,6 +8,7 @@
 namespace megascope::cli {
 
 inline constexpr int kSuccess = 0;
+inline constexpr int kFinding = 1;  ///< of commands that look for something
 inline constexpr int kUnusable = 2;
 
 struct RunArguments {
@@ -40,6 +41,14 @@ struct ExportArguments {
 int export_run(const ExportArguments& arguments);
 
 int recover_traces(const std::string& folder);
+
+struct HangArguments {
+  std::string folder;
+  bool as_json = false;
+  int jobs = 0;  ///< threads; 0: one a core
+};
+/// Who waits for whom; kFinding when something stops the run. Changes no file.
+int show_hang(const HangArguments& arguments);
 
 /// "megascope: <sentence>" on stderr.
 void say(const std::string& sentence);

@@ -34,6 +34,8 @@ struct CommandLine {
   ReportArguments report;
   ExportArguments exports;
   std::string recover_folder;
+  HangArguments hang;
+  std::string hang_format = "text";
 
   CommandLine() {
     app.set_version_flag("--version", std::string("megascope ") + MEGASCOPE_VERSION);
@@ -47,6 +49,7 @@ struct CommandLine {
     add_report();
     add_export();
     add_recover();
+    add_hang();
   }
 
   void add_run() {
@@ -110,11 +113,31 @@ struct CommandLine {
     command->footer("Run it on every node of the run; it may be repeated.");
   }
 
+  void add_hang() {
+    CLI::App* command =
+        app.add_subcommand("hang", "Shows who waits for whom in a run that hangs, died or goes on");
+    command->add_option("DIR", hang.folder, "Run folder")->required();
+    command->add_option("--format", hang_format, "text or json (docs/hang.md)")
+        ->check(CLI::IsMember({"text", "json"}));
+    command->add_option("-j,--jobs", hang.jobs, "Threads to work with; one a core if not given")
+        ->check(CLI::Range(1, 1024));
+    command->footer(
+        "Which call each rank and thread is in, since when, on which communicator, for whom;\n"
+        "circles of ranks that wait for each other; who is waited for and does something else;\n"
+        "collectives that do not match. A running job is read as it is now, and not disturbed.\n"
+        "Exit code: 1 when something stops the run, 0 when nothing does, 2 without a readable "
+        "trace.");
+  }
+
   int dispatch() {
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand("info")) return show_info(info);
     if (app.got_subcommand("report")) return print_report(report);
     if (app.got_subcommand("export")) return export_run(exports);
+    if (app.got_subcommand("hang")) {
+      hang.as_json = hang_format == "json";
+      return show_hang(hang);
+    }
     return recover_traces(recover_folder);
   }
 };

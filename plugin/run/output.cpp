@@ -18,7 +18,7 @@
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/trace/chunk_store.h"
-#include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
 
 namespace megascope::run {
 namespace {

@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
 class Usage(Case):
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
-        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover"))):
+        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover", "hang"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)
@@ -66,7 +66,8 @@ class Usage(Case):
         for words, part in (([], "A subcommand is required"), (["reprot"], "there is no command reprot; did you mean report; see"), (["run"], "COMMAND"),
                             (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
                             (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
-                            (["export", "d", "-f", "otf2", "-j", "0"], "jobs")):
+                            (["export", "d", "-f", "otf2", "-j", "0"], "jobs"), (["hang"], "DIR"),
+                            (["hang", "d", "--format", "xml"], "format")):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertRegex(result.stderr, "^megascope: ")
@@ -77,7 +78,7 @@ class Usage(Case):
         with open(os.path.join(self.folder, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
             file.write("no trace" * 1000)
         for words in (["report", "nosuch"], ["report", "empty"], ["report", "empty", "--json"], ["recover", "nosuch"],
-                      ["recover", "empty"], ["export", "nosuch", "-f", "otf2"]):
+                      ["recover", "empty"], ["export", "nosuch", "-f", "otf2"], ["hang", "nosuch"], ["hang", "empty"]):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertIn(words[1], result.stderr)

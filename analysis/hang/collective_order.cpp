@@ -1,0 +1,165 @@
+#include "analysis/hang/collective_order.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "core/record/merged_calls.h"
+
+namespace megascope::analysis {
+namespace {
+
+struct Member {
+  std::int32_t world_rank = 0;
+  CommId comm = kNoComm;
+  const CommProgress* progress = nullptr;
+};
+
+/// The collectives of one member on one communicator, one after the other.
+class CollectiveStream {
+ public:
+  CollectiveStream(const Processes& processes, const Member& member)
+      : processes_(processes), member_(member), calls_(*processes.source, member.world_rank),
+        definition_(*processes.find(member.world_rank)->definitions->comm(member.comm)) {
+    advance();
+  }
+
+  std::int32_t world_rank() const { return member_.world_rank; }
+  bool is_at_end() const { return is_at_end_; }
+  std::uint32_t sequence() const { return sequence_; }
+  const CollectiveShape& shape() const { return shape_; }
+
+  void advance() {
+    LocationId location = 0;
+    while (const Call* call = calls_.next(location)) {
+      if (take(*call, call->facts) || take(*call, call->posted)) return;
+    }
+    is_at_end_ = true;
+  }
+
+ private:
+  bool take(const Call& call, std::span<const Fact> facts) {
+    for (const Fact& fact : facts) {
+      const bool begins = fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest;
+      if (!begins || fact.comm != member_.comm) continue;
+      sequence_ = fact.sequence;
+      shape_ = shape_of(processes_.function(member_.world_rank, call.region), definition_, fact);
+      return true;
+    }
+    return false;
+  }
+
+  const Processes& processes_;
+  Member member_;
+  MergedCalls calls_;
+  const CommDefinition& definition_;
+  std::uint32_t sequence_ = 0;
+  CollectiveShape shape_;
+  bool is_at_end_ = false;
+};
+
+/// Do the hashes say that all members agree as far as each has come?
+bool agree_by_hash(const std::vector<Member>& members) {
+  const Member& longest = *std::ranges::max_element(members, {}, [](const Member& member) { return member.progress->count; });
+  return std::ranges::all_of(members, [&](const Member& member) {
+    std::uint64_t mine = 0;
+    std::uint64_t theirs = 0;
+    const std::uint32_t count = member.progress->count;
+    return member.progress->sum_of_first(count, mine) && longest.progress->sum_of_first(count, theirs) && mine == theirs;
+  });
+}
+
+using Streams = std::vector<std::unique_ptr<CollectiveStream>>;
+
+std::vector<Mismatch::Party> parties_at(const Streams& streams, std::uint32_t sequence) {
+  std::vector<Mismatch::Party> parties;
+  for (const auto& stream : streams) {
+    if (stream->is_at_end() || stream->sequence() != sequence) continue;
+    auto party = std::ranges::find_if(parties, [&](const Mismatch::Party& known) {
+      return do_match(known.shape, stream->shape());
+    });
+    if (party == parties.end()) party = parties.insert(party, {.shape = stream->shape(), .world_ranks = {}});
+    party->world_ranks.push_back(stream->world_rank());
+  }
+  return parties;
+}
+
+void put_largest_first(Mismatch& mismatch) {
+  std::ranges::stable_sort(mismatch.parties, [](const Mismatch::Party& a, const Mismatch::Party& b) {
+    return a.world_ranks.size() > b.world_ranks.size();
+  });
+}
+
+Mismatch::What what_differs(const std::vector<Mismatch::Party>& parties) {
+  const CollectiveShape& first = parties.front().shape;
+  const auto differs = [&](auto member) {
+    return std::ranges::any_of(parties, [&](const Mismatch::Party& party) { return party.shape.*member != first.*member; });
+  };
+  if (differs(&CollectiveShape::function)) return Mismatch::What::kFunction;
+  return differs(&CollectiveShape::root) ? Mismatch::What::kRoot : Mismatch::What::kBytes;
+}
+
+/// Reads all members' collectives side by side. False: those that can be compared are alike.
+bool walk(const Processes& processes, const std::vector<Member>& members, Mismatch& mismatch) {
+  Streams streams;
+  for (const Member& member : members) streams.push_back(std::make_unique<CollectiveStream>(processes, member));
+  for (;;) {
+    std::erase_if(streams, [](const auto& stream) { return stream->is_at_end(); });
+    if (streams.size() < 2) return false;
+    std::uint32_t lowest = streams.front()->sequence();
+    for (const auto& stream : streams) lowest = std::min(lowest, stream->sequence());
+    mismatch.parties = parties_at(streams, lowest);
+    if (mismatch.parties.size() > 1) {
+      mismatch.sequence = lowest;
+      mismatch.what = what_differs(mismatch.parties);
+      put_largest_first(mismatch);
+      return true;
+    }
+    for (const auto& stream : streams) {
+      if (stream->sequence() == lowest) stream->advance();
+    }
+  }
+}
+
+/// Of those that have ended: did all make as many?
+bool compare_counts(const Processes& processes, const std::vector<Member>& members, Mismatch& mismatch) {
+  std::map<std::uint32_t, std::vector<std::int32_t>> by_count;
+  std::map<std::uint32_t, CollectiveShape> last;
+  for (const Member& member : members) {
+    const ProcessState& state = *processes.find(member.world_rank);
+    const bool is_whole = state.has_finalized && !state.has_losses;
+    if (!is_whole) continue;
+    by_count[member.progress->count].push_back(member.world_rank);
+    last[member.progress->count].function = processes.function(member.world_rank, member.progress->last_region).name;
+  }
+  if (by_count.size() < 2) return false;
+  mismatch.what = Mismatch::What::kCount;
+  for (auto& [count, ranks] : by_count) {
+    mismatch.parties.push_back({.shape = last[count], .count = count, .world_ranks = std::move(ranks)});
+  }
+  put_largest_first(mismatch);
+  return true;
+}
+
+}  // namespace
+
+std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTable& comms) {
+  std::vector<std::vector<Member>> members(comms.size());
+  for (const ProcessState& state : processes.states) {
+    for (CommId id = 0; id < state.progress.size(); ++id) {
+      const CommTable::Index comm = comms.of(state.world_rank, id);
+      if (comm != CommTable::kNone) members[comm].push_back({state.world_rank, id, &state.progress[id]});
+    }
+  }
+  std::vector<Mismatch> found;
+  for (CommTable::Index comm = 0; comm < comms.size(); ++comm) {
+    if (members[comm].size() < 2 || !comms.entry(comm).is_sure) continue;
+    Mismatch mismatch{.comm = comm, .parties = {}};
+    const bool differs = (!agree_by_hash(members[comm]) && walk(processes, members[comm], mismatch)) ||
+                         compare_counts(processes, members[comm], mismatch);
+    if (differs) found.push_back(std::move(mismatch));
+  }
+  return found;
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,98 @@
+#include "analysis/hang/collective_shape.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/record/hash.h"
+
+namespace megascope::analysis {
+namespace {
+
+constexpr std::string_view kWaits[] = {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"};
+constexpr std::string_view kPolls[] = {"MPI_Test",   "MPI_Testall",  "MPI_Testany",           "MPI_Testsome",
+                                       "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
+
+std::uint64_t hash_of_text(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) hash = combined(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+FunctionTable::Use use_of(std::string_view name) {
+  if (std::ranges::find(kWaits, name) != std::end(kWaits)) return FunctionTable::Use::kWait;
+  if (std::ranges::find(kPolls, name) != std::end(kPolls)) return FunctionTable::Use::kPoll;
+  return FunctionTable::Use::kOther;
+}
+
+/// Of what goes to one process or comes from all: whoever has the other side tells `many` blocks, in place all but its own.
+std::uint64_t one_block(bool is_root, std::uint64_t own, std::uint64_t many, std::int64_t size) {
+  if (!is_root || own != 0 || size < 2) return own;
+  return many / static_cast<std::uint64_t>(size - 1);
+}
+
+bool is_all_to_all(CollectiveOp op) {
+  return op == CollectiveOp::kAllgather || op == CollectiveOp::kAlltoall || op == CollectiveOp::kAllreduce ||
+         op == CollectiveOp::kReduceScatterBlock;
+}
+
+std::uint64_t bytes_of(CollectiveOp op, const Fact& fact, bool is_root, std::int64_t size) {
+  switch (op) {
+    case CollectiveOp::kBcast: return fact.bytes_received;
+    case CollectiveOp::kScatter: return one_block(is_root, fact.bytes_received, fact.bytes, size);
+    case CollectiveOp::kGather:
+    case CollectiveOp::kReduce: return one_block(is_root, fact.bytes, fact.bytes_received, size);
+    default: return is_all_to_all(op) ? fact.bytes_received : CollectiveShape::kNotCompared;
+  }
+}
+
+}  // namespace
+
+FunctionTable::FunctionTable(const ProcessDefinitions& process) {
+  unknown_.name = "?";
+  for (const RegionDefinition& region : process.regions) {
+    if (region.id >= functions_.size()) functions_.resize(std::size_t{region.id} + 1, unknown_);
+    Function& function = functions_[region.id];
+    function.name = region.name;
+    function.name_hash = hash_of_text(region.name);
+    function.op = region.collective_op;
+    function.is_neighbourhood = region.name.find("eighbor") != std::string::npos;
+    function.completes_all = region.name == "MPI_Waitall" || region.name == "MPI_Testall";
+    function.use = use_of(region.name);
+  }
+}
+
+CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm, const Fact& fact) {
+  CollectiveShape shape{.function = function.name};
+  if (comm.kind == CommKind::kInter) return shape;
+  shape.root = fact.peer;
+  const std::int64_t size = rank_count(comm.members);
+  if (!function.is_neighbourhood && size > 1) {
+    shape.bytes = bytes_of(function.op, fact, fact.peer == comm.my_rank, size);
+    if (is_all_to_all(function.op)) shape.block_count = size;
+  }
+  return shape;
+}
+
+bool do_match(const CollectiveShape& a, const CollectiveShape& b) {
+  if (a.function != b.function || a.root != b.root) return false;
+  if (a.bytes == b.bytes || a.block_count < 2) return a.bytes == b.bytes;
+  const auto all = static_cast<std::uint64_t>(a.block_count);
+  return a.bytes * (all - 1) == b.bytes * all || a.bytes * all == b.bytes * (all - 1);
+}
+
+std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveShape& shape, std::uint32_t sequence) {
+  const auto root = static_cast<std::uint32_t>(shape.root);
+  return combined(combined(function.name_hash, std::uint64_t{sequence} << 32 | root), shape.bytes);
+}
+
+bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm) {
+  const CommDefinition* at = &comm;
+  for (std::size_t steps = 0; at != nullptr && steps <= process.comms.size(); ++steps) {
+    if (at->kind == CommKind::kWorld || at->kind == CommKind::kSelf) return true;
+    if (at->parent == kNoComm) return false;
+    at = process.comm(at->parent);
+  }
+  return false;
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace megascope::analysis {
+
+/// Calls action(0) … action(count - 1), each once, by at most `jobs` threads. The first exception of an action is thrown
+/// again here, when all threads have ended.
+template <class Action>
+void for_each_index(std::size_t count, unsigned jobs, const Action& action) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) action(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  const std::size_t helpers = std::min<std::size_t>(std::max(jobs, 1U), std::max<std::size_t>(count, 1)) - 1;
+  for (std::size_t i = 0; i < helpers; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,147 @@
+#include "analysis/hang/process_state.h"
+
+#include <algorithm>
+
+#include "core/record/id_map.h"
+#include "core/record/merged_calls.h"
+
+namespace megascope::analysis {
+namespace {
+
+/// Losses after which calls are missing.
+constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage, LossCause::kNoBuffer,
+                                       LossCause::kForeign, LossCause::kDamaged};
+
+bool completes(FactKind kind) {
+  return kind == FactKind::kSendComplete || kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete ||
+         kind == FactKind::kCancelled || kind == FactKind::kRequestFreed;
+}
+
+bool starts(FactKind kind) {
+  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest;
+}
+
+class Reading {
+ public:
+  Reading(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions)
+      : source_(source), functions_(functions) {
+    state_.world_rank = world_rank;
+    state_.definitions = &source.process(world_rank);
+    const ProcessDefinitions& definitions = *state_.definitions;
+    for (const LocationDefinition& location : definitions.locations) {
+      ThreadState& thread = state_.threads.emplace_back();
+      thread.location = location.id;
+      thread.has_ended = location.has_ended;
+    }
+    state_.progress.resize(definitions.comms.size());
+    state_.has_losses = std::ranges::any_of(kMissingCalls, [&](LossCause cause) {
+      return definitions.losses[static_cast<std::size_t>(cause)] != 0;
+    }) || std::ranges::any_of(definitions.locations, &LocationDefinition::lacks_beginning);
+  }
+
+  ProcessState run() {
+    MergedCalls calls(source_, state_.world_rank);
+    LocationId location = 0;
+    while (const Call* call = calls.next(location)) add(*call, location);
+    std::erase_if(open_, [](const OpenOperation& operation) { return operation.posted.kind == FactKind::kNone; });
+    state_.open = std::move(open_);
+    state_.has_finalized = state_.definitions->info.end_state == EndState::kFinalized ||
+                           std::ranges::any_of(state_.threads, [&](const ThreadState& thread) {
+                             return thread.has_called && functions_.function(thread.region).name == "MPI_Finalize";
+                           });
+    return std::move(state_);
+  }
+
+ private:
+  void add(const Call& call, LocationId location) {
+    bool has_completed = false;
+    for (const Fact& fact : call.facts) {
+      has_completed = has_completed || completes(fact.kind) || fact.kind == FactKind::kMatched;
+      if (starts(fact.kind)) start(fact, call, location);
+      else if (completes(fact.kind)) complete(fact.request);
+      if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) advance(call.region, fact);
+    }
+    for (const Fact& fact : call.posted) {
+      if (fact.kind == FactKind::kCollective) advance(call.region, fact);
+    }
+    if (call.depth == 0 && location < state_.threads.size()) remember(call, state_.threads[location], has_completed);
+  }
+
+  void remember(const Call& call, ThreadState& thread, bool has_completed) {
+    const bool polls = functions_.function(call.region).use == FunctionTable::Use::kPoll && !has_completed;
+    if (!polls) thread.poll_count = 0;
+    else if (thread.poll_count++ == 0) thread.poll_since_ns = call.enter_ns;
+    thread.has_called = true;
+    thread.is_inside = call.is_pending;
+    thread.region = call.region;
+    thread.comm = call.comm;
+    thread.enter_ns = call.enter_ns;
+    thread.leave_ns = call.leave_ns;
+    if (call.is_pending) thread.posted.assign(call.posted.begin(), call.posted.end());
+  }
+
+  void start(const Fact& fact, const Call& call, LocationId location) {
+    if (fact.request == kNoRequest) return;
+    complete(fact.request);  // an earlier one under this number, whose end was not seen
+    if (open_.size() > 2 * open_count_ + 64) compact();
+    open_.push_back({fact, call.region, location, call.enter_ns});
+    index_[fact.request] = open_.size();
+    ++open_count_;
+  }
+  void complete(RequestId request) {
+    std::size_t index = 0;
+    if (request == kNoRequest || !index_.take(request, index)) return;
+    open_[index - 1].posted.kind = FactKind::kNone;
+    --open_count_;
+  }
+  /// Closes the gaps that completed operations left.
+  void compact() {
+    std::erase_if(open_, [](const OpenOperation& operation) { return operation.posted.kind == FactKind::kNone; });
+    for (std::size_t i = 0; i < open_.size(); ++i) index_[open_[i].posted.request] = i + 1;
+    open_count_ = open_.size();
+  }
+
+  void advance(RegionId region, const Fact& fact) {
+    const CommDefinition* comm = state_.definitions->comm(fact.comm);
+    if (comm == nullptr) return;
+    CommProgress& progress = state_.progress[fact.comm];
+    const FunctionTable::Function& function = functions_.function(region);
+    if (progress.recent.empty()) {
+      progress.first = fact.sequence;
+      progress.recent.resize(CommProgress::kRecentCount);
+    } else if (fact.sequence != progress.count) {
+      progress.has_holes = true;
+    }
+    progress.sum += hash_of(function, shape_of(function, *comm, fact), fact.sequence);
+    if (fact.sequence + 1 < progress.count) return;
+    progress.count = fact.sequence + 1;
+    progress.last_region = region;
+    progress.recent[fact.sequence % CommProgress::kRecentCount] = progress.sum;
+  }
+
+  const RecordSource& source_;
+  const FunctionTable& functions_;
+  ProcessState state_;
+  std::vector<OpenOperation> open_;  ///< in order of start; kind kNone: completed
+  std::size_t open_count_ = 0;
+  RequestMap<std::size_t> index_;    ///< of open operations, + 1
+};
+
+}  // namespace
+
+bool CommProgress::sum_of_first(std::uint32_t number, std::uint64_t& result) const {
+  if (first != 0 || has_holes || number > count) return false;
+  if (number == 0) {
+    result = 0;
+    return true;
+  }
+  if (recent.empty() || count - number >= kRecentCount) return false;
+  result = recent[(number - 1) % kRecentCount];
+  return true;
+}
+
+ProcessState read_process(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions) {
+  return Reading(source, world_rank, functions).run();
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "analysis/hang/collective_shape.h"
+#include "core/record/source.h"
+
+namespace megascope::analysis {
+
+/// An operation that was started and has not been seen to complete.
+struct OpenOperation {
+  Fact posted;  ///< kSendRequest, kRecvRequest, kCollectiveRequest
+  RegionId region = kNoRegion;  ///< of the call that started it
+  LocationId location = 0;      ///< of the thread that did
+  std::uint64_t since_ns = 0;
+};
+
+/// Where one thread was last seen.
+struct ThreadState {
+  LocationId location = 0;
+  bool has_called = false;  ///< false: nothing else here means anything
+  bool is_inside = false;   ///< in the call below; else that is the last one that returned
+  bool has_ended = false;   ///< the thread is no more
+  RegionId region = kNoRegion;
+  CommId comm = kNoComm;
+  std::uint64_t enter_ns = 0;
+  std::uint64_t leave_ns = 0;  ///< of a call that returned
+  std::vector<Fact> posted;    ///< of a call it is in
+  std::uint64_t poll_count = 0;     ///< unsuccessful tests and probes in a row, up to the last call
+  std::uint64_t poll_since_ns = 0;  ///< entry of the first of them
+};
+
+/// How far a process is on one of its communicators.
+struct CommProgress {
+  std::uint32_t first = 0;     ///< number of the first collective seen; not 0: its beginning is lost
+  std::uint32_t count = 0;     ///< collectives begun: the last one has number count - 1
+  bool has_holes = false;      ///< some numbers in between were not seen
+  RegionId last_region = kNoRegion;  ///< of the last one
+  std::uint64_t sum = 0;       ///< of hash_of() over all that were seen
+  /// `sum` after number n is at n modulo the size, for the last ones.
+  static constexpr std::uint32_t kRecentCount = 32;
+  std::vector<std::uint64_t> recent;
+
+  /// The sum over the first `number` collectives; false when that is not known any more.
+  bool sum_of_first(std::uint32_t number, std::uint64_t& result) const;
+};
+
+struct ProcessState {
+  std::int32_t world_rank = 0;
+  const ProcessDefinitions* definitions = nullptr;  ///< of the source
+  std::vector<ThreadState> threads;      ///< by location
+  std::vector<OpenOperation> open;       ///< in the order in which they were started
+  std::vector<CommProgress> progress;    ///< by CommId
+  bool has_finalized = false;            ///< MPI_Finalize was entered; its record has no length
+  bool has_losses = false;               ///< calls are missing in its trace: what is told may be wrong
+
+  const CommProgress* progress_on(CommId comm) const { return comm < progress.size() ? &progress[comm] : nullptr; }
+};
+
+/// One pass over the calls of a process. Memory: its open operations, 300 bytes a communicator. source outlives the result.
+ProcessState read_process(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions);
+
+}  // namespace megascope::analysis

@@ -1,0 +1,216 @@
+#include "analysis/hang/wants.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/record/world_ranks.h"
+
+namespace megascope::analysis {
+namespace {
+
+/// Above it MPI libraries wait for the receiver in standard sends: the greatest of Open MPI's eager limits (btl/tcp).
+constexpr std::uint64_t kMostEagerBytes = 64U << 10;
+
+bool is_nonblocking(std::string_view name) {
+  return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) || name == "MPI_Comm_idup";
+}
+bool is_buffered(std::string_view name) { return name == "MPI_Bsend" || name == "MPI_Ibsend" || name == "MPI_Bsend_init"; }
+bool is_synchronous(std::string_view name) { return name == "MPI_Ssend" || name == "MPI_Issend"; }
+
+MessageQuery query_of(const Want& want, std::int32_t world_rank) {
+  if (want.kind == Want::Kind::kSend) return {want.comm, world_rank, want.partner, want.tag};
+  return {want.comm, want.partner, world_rank, want.tag};
+}
+
+SendQuery send_query_of(const Want& want, std::int32_t world_rank) {
+  return {world_rank, want.location, want.request, want.since_ns};
+}
+
+/// What one process's threads want.
+class Collecting {
+ public:
+  Collecting(const ProcessState& state, const FunctionTable& functions, const CommTable& comms)
+      : state_(state), functions_(functions), comms_(comms), world_ranks_(*state.definitions) {
+    for (const OpenOperation& operation : state.open) note_open(operation);
+  }
+
+  void collect(std::vector<Waiting>& result) {
+    for (const ThreadState& thread : state_.threads) {
+      if (!thread.has_called || thread.has_ended) continue;
+      Waiting waiting{.world_rank = state_.world_rank, .location = thread.location, .wants = {}};
+      const FunctionTable::Function& function = functions_.function(thread.region);
+      if (thread.is_inside && function.use == FunctionTable::Use::kOther) {
+        want_posted(thread, function, waiting);
+      } else if (thread.is_inside || thread.poll_count != 0) {
+        waiting.is_polling = function.use == FunctionTable::Use::kPoll;
+        want_requests(thread, function, waiting);
+        if (waiting.is_polling && waiting.wants.empty()) continue;
+      } else {
+        continue;
+      }
+      result.push_back(std::move(waiting));
+    }
+  }
+
+ private:
+  /// Threads that wait for requests: those that they started themselves, else all of the process.
+  void want_requests(const ThreadState& thread, const FunctionTable::Function& function, Waiting& waiting) {
+    for (const Fact& fact : thread.posted) {
+      if (fact.kind == FactKind::kRequestTest) waiting.asked = static_cast<std::uint32_t>(fact.bytes);
+    }
+    if (thread.is_inside && function.use == FunctionTable::Use::kPoll && !thread.posted.empty() &&
+        thread.posted.front().kind == FactKind::kRecv) {
+      waiting.wants.push_back(want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
+      waiting.wants.back().place = alike_before(waiting.wants.back());
+    }
+    for (const Want& want : open_) {
+      if (want.location == thread.location) waiting.wants.push_back(want);
+    }
+    if (waiting.wants.empty()) waiting.wants = open_;
+    const bool has_one = waiting.wants.size() == 1;
+    waiting.needs_all = has_one || (function.completes_all && waiting.asked >= waiting.wants.size());
+  }
+
+  void want_posted(const ThreadState& thread, const FunctionTable::Function& function, Waiting& waiting) {
+    if (is_nonblocking(function.name) || is_buffered(function.name)) return;
+    for (const Fact& fact : thread.posted) {
+      const bool is_started = fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest;
+      const bool is_probed = fact.kind == FactKind::kRecv && fact.request != kNoRequest;  // its message is here
+      const bool has_peer = fact.kind == FactKind::kCollective || fact.peer >= 0 ||
+                            (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
+      if (is_started || is_probed || !has_peer) continue;
+      Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
+      // The send of a send and receive is most often not what it waits for.
+      if (want.kind == Want::Kind::kSend) want.may_have_left = thread.posted.size() > 1;
+      want.place = alike_before(want);
+      waiting.wants.push_back(want);
+    }
+  }
+
+  Want want_of(const Fact& fact, RegionId region, LocationId location, std::uint64_t since_ns) const {
+    Want want{.comm = comms_.of(state_.world_rank, fact.comm), .peer = fact.peer, .tag = fact.tag, .bytes = fact.bytes,
+              .sequence = fact.sequence, .region = region, .request = fact.request, .location = location,
+              .since_ns = since_ns};
+    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) {
+      want.kind = Want::Kind::kCollective;
+    } else if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
+      want.kind = Want::Kind::kSend;
+      const std::string_view name = functions_.function(region).name;
+      want.may_have_left = is_buffered(name) || (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
+                                                 fact.bytes <= kMostEagerBytes);
+    }
+    want.partner = fact.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, fact.peer);
+    return want;
+  }
+
+  void note_open(const OpenOperation& operation) {
+    Want want = want_of(operation.posted, operation.region, operation.location, operation.since_ns);
+    want.place = alike_before(want);
+    if (want.kind == Want::Kind::kReceive) ++alike_[pattern(want)];
+    open_.push_back(want);
+  }
+
+  using Pattern = std::tuple<CommTable::Index, std::int32_t, std::int32_t>;
+  static Pattern pattern(const Want& want) { return {want.comm, want.partner, want.tag}; }
+  std::uint32_t alike_before(const Want& want) const {
+    const auto found = alike_.find(pattern(want));
+    return want.kind == Want::Kind::kReceive && found != alike_.end() ? found->second : 0;
+  }
+
+  const ProcessState& state_;
+  const FunctionTable& functions_;
+  const CommTable& comms_;
+  WorldRanks world_ranks_;
+  std::vector<Want> open_;
+  std::map<Pattern, std::uint32_t> alike_;
+};
+
+/// Receives of a process, open or waited in, that would take a message.
+std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms, const MessageQuery& message) {
+  const WorldRanks world_ranks(*state.definitions);
+  std::uint64_t count = 0;
+  const auto look_at = [&](const Fact& fact) {
+    const bool fits = (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kRecv) &&
+                      comms.of(state.world_rank, fact.comm) == message.comm &&
+                      (fact.tag == kAnyTag || fact.tag == message.tag) &&
+                      (fact.peer == kAnySource || world_ranks.of(fact.comm, fact.peer) == message.source);
+    count += fits ? 1 : 0;
+  };
+  for (const OpenOperation& operation : state.open) look_at(operation.posted);
+  for (const ThreadState& thread : state.threads) {
+    for (const Fact& fact : thread.posted) look_at(fact);
+  }
+  return count;
+}
+
+void judge_send(const Processes& processes, const CommTable& comms, const MessageCounts& counts, std::int32_t world_rank,
+                Want& want) {
+  const ProcessState* receiver = processes.find(want.partner);
+  want.is_known = receiver != nullptr;
+  if (receiver == nullptr) return;
+  const MessageQuery query = query_of(want, world_rank);
+  want.is_met = counts.taken(query) + posted_receives(*receiver, comms, query) >
+                counts.sent_before(send_query_of(want, world_rank));
+}
+
+void judge_receive(const Processes& processes, const CommTable& comms, const MessageCounts& counts,
+                   std::int32_t world_rank, Want& want) {
+  const MessageQuery query = query_of(want, world_rank);
+  const std::uint64_t taken = counts.taken(query);
+  want.is_met = counts.sent(query) > taken + want.place;
+  if (want.is_met) return;
+  if (want.partner != kAnySource) {
+    want.is_known = processes.find(want.partner) != nullptr;
+    return;
+  }
+  want.is_known = std::ranges::all_of(comms.partners(world_rank, want.comm), [&](std::int32_t rank) {
+    return processes.find(rank) != nullptr;
+  });
+}
+
+}  // namespace
+
+const ProcessState* Processes::find(std::int32_t world_rank) const {
+  const auto found = std::ranges::lower_bound(states, world_rank, {}, &ProcessState::world_rank);
+  return found != states.end() && found->world_rank == world_rank ? &*found : nullptr;
+}
+
+const FunctionTable::Function& Processes::function(std::int32_t world_rank, RegionId region) const {
+  const auto found = std::ranges::lower_bound(states, world_rank, {}, &ProcessState::world_rank);
+  return functions[static_cast<std::size_t>(found - states.begin())].function(region);
+}
+
+std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable& comms, MessageCounts& counts) {
+  std::vector<Waiting> all;
+  for (std::size_t i = 0; i < processes.states.size(); ++i) {
+    const ProcessState& state = processes.states[i];
+    if (state.has_finalized) continue;
+    Collecting(state, processes.functions[i], comms).collect(all);
+  }
+  for (const Waiting& waiting : all) {
+    for (const Want& want : waiting.wants) {
+      if (want.kind == Want::Kind::kCollective || want.comm == CommTable::kNone || want.partner == kNoPeer) continue;
+      const MessageQuery query = query_of(want, waiting.world_rank);
+      if (want.kind == Want::Kind::kSend) counts.ask(send_query_of(want, waiting.world_rank), query);
+      else counts.ask(query);
+    }
+  }
+  return all;
+}
+
+void judge_messages(const Processes& processes, const CommTable& comms, const MessageCounts& counts,
+                    std::vector<Waiting>& waiting) {
+  for (Waiting& thread : waiting) {
+    for (Want& want : thread.wants) {
+      if (want.kind == Want::Kind::kCollective) continue;
+      if (want.comm == CommTable::kNone || want.partner == kNoPeer) want.is_known = false;
+      else if (want.kind == Want::Kind::kSend) judge_send(processes, comms, counts, thread.world_rank, want);
+      else judge_receive(processes, comms, counts, thread.world_rank, want);
+    }
+  }
+}
+
+}  // namespace megascope::analysis

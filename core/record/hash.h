@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+/// Hashes of words: the same in all processes, so that what they make of equal things is equal.
+namespace megascope {
+
+/// Every bit of the result depends on every bit of `value`; one to one (the finalizer of SplitMix64).
+inline constexpr std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ value >> 27) * 0x94D049BB133111EBU;
+  return value ^ value >> 31;
+}
+
+/// Of two words, in this order.
+inline constexpr std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
+  return mix(hash + 0x9E3779B97F4A7C15U) ^ mix(value + 0xD1B54A32D192ED03U);
+}
+
+inline constexpr std::uint64_t not_zero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }
+
+}  // namespace megascope

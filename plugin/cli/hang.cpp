@@ -1,0 +1,53 @@
+#include "analysis/hang/hang.h"
+
+#include "core/base/clock.h"
+#include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/fork_collective.h"
+#include "plugin/cli/hang_view.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+/// `megascope hang`: who waits for whom, in a run that hangs, was killed, or goes on.
+namespace megascope::cli {
+namespace {
+
+analysis::Life life_of(const ProcessInfo& info) {
+  switch (trace::liveness_of(info)) {
+    case trace::Liveness::kRuns: return analysis::Life::kRuns;
+    case trace::Liveness::kGone: return analysis::Life::kGone;
+    case trace::Liveness::kUnknown: break;
+  }
+  return analysis::Life::kUnknown;
+}
+
+std::uint64_t now_ns(const RecordSource& source, bool is_running) {
+  const std::int64_t since_start = clock::realtime_ns() - source.start_realtime_ns();
+  if (!is_running || since_start < 0) return source.end_ns();
+  return std::max(static_cast<std::uint64_t>(since_start), source.end_ns());
+}
+
+}  // namespace
+
+int show_hang(const HangArguments& arguments) {
+  std::unique_ptr<trace::RunSource> run;
+  std::vector<std::string> problems;
+  const Status status = trace::RunSource::open_as_it_is(arguments.folder, run, problems);
+  for (const std::string& problem : problems) say(problem);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  const analysis::CommTable comms(*run);
+  const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
+  const analysis::HangReport report = analysis::analyze_hang(*run, comms, life_of, static_cast<unsigned>(jobs));
+  const HangView view{*run, comms, report, now_ns(*run, report.is_running)};
+  const std::string text = arguments.as_json ? hang_json(view) : hang_text(view);
+  std::fputs(text.c_str(), stdout);
+  return has_finding(view) ? kFinding : kSuccess;
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "analysis/hang/hang.h"
+#include "core/record/source.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What `megascope hang` found, said for people and for programs. Ranks are world ranks; times are since the run's start.
+namespace megascope::cli {
+
+struct HangView {
+  const RecordSource& source;
+  const analysis::CommTable& comms;
+  const analysis::HangReport& report;
+  std::uint64_t now_ns = 0;  ///< of a running job; else the end of its records
+
+  const analysis::ProcessState* process(std::int32_t world_rank) const { return report.processes.find(world_rank); }
+  std::string function(std::int32_t world_rank, RegionId region) const {
+    return std::string(report.processes.function(world_rank, region).name);
+  }
+  std::string comm_name(analysis::CommTable::Index comm) const;
+};
+
+/// Something that stops the run: a circle, a wait for somebody who never answers, collectives that do not match.
+bool has_finding(const HangView& view);
+
+/// Phrases, without a final point.
+std::string since_text(const HangView& view, std::uint64_t since_ns);
+/// "rank 3", "ranks 0-2, 7", "64 ranks (0-63)" where the list is long.
+std::string ranks_text(const std::vector<std::int32_t>& ranks);
+/// "MPI_Allreduce #17 of `dp`": the call that a thread is in, or polls with.
+std::string call_text(const HangView& view, const analysis::Waiting& waiting);
+/// "a message from rank 1 (tag 5)". own_rank: others are named relative to it; kNoPeer: by their number.
+std::string want_text(const HangView& view, const analysis::Waiting& waiting, const analysis::Want& want,
+                      std::int32_t own_rank = kNoPeer);
+/// All that is still open of it, and what is not known.
+std::string wants_text(const HangView& view, const analysis::Waiting& waiting, std::int32_t own_rank = kNoPeer);
+/// "#17 of `dp`: rank 3 called MPI_Bcast (root 1), ranks 0-2 MPI_Allreduce"
+std::string mismatch_text(const HangView& view, const analysis::Mismatch& mismatch);
+
+std::string hang_text(const HangView& view);
+std::string hang_json(const HangView& view);
+
+}  // namespace megascope::cli

@@ -1,0 +1,158 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+#include "plugin/cli/hang_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace megascope::cli {
+
+using analysis::CommTable;
+using analysis::Mismatch;
+using analysis::Waiting;
+using analysis::Want;
+
+namespace {
+
+constexpr std::size_t kMostWantsNamed = 4;
+constexpr std::size_t kMostListedRanks = 6;
+constexpr std::size_t kNameColumns = 60;
+
+std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+
+std::string tag_text(std::int32_t tag) { return tag == kAnyTag ? "any tag" : fmt::format("tag {}", tag); }
+
+/// "rank 7", or "its rank + 1" of a rank's own.
+std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_rank) {
+  if (own_rank == kNoPeer || rank == own_rank) return rank == own_rank ? "itself" : fmt::format("rank {}", rank);
+  const std::int32_t size = view.source.world_size();
+  const std::int32_t ahead = (rank - own_rank + size) % size;
+  return ahead <= size / 2 ? fmt::format("its rank + {}", ahead) : fmt::format("its rank - {}", size - ahead);
+}
+
+std::string collective_want(const HangView& view, const Waiting& waiting, const Want& want) {
+  const std::vector<std::int32_t> missing = analysis::not_entered(view.report, view.comms, waiting, want);
+  if (!view.comms.entry(want.comm).is_sure) return "it is not known whom: the communicator was made out of sight";
+  std::vector<std::int32_t> unknown;
+  for (const std::int32_t rank : view.comms.members(want.comm)) {
+    if (view.process(rank) == nullptr) unknown.push_back(rank);
+  }
+  std::ranges::sort(unknown);
+  const std::string not_known = unknown.empty() ? "" : ranks_text(unknown) + ", of which there is no trace";
+  if (missing.empty()) return unknown.empty() ? "nobody: all have entered it" : "perhaps " + not_known;
+  std::string text = ranks_text(missing) + " to enter it";
+  if (want.partner >= 0 && want.partner != waiting.world_rank && std::ranges::binary_search(missing, want.partner)) {
+    text = fmt::format("its root, rank {}, to enter it", want.partner);
+  }
+  return unknown.empty() ? text : text + ", and perhaps " + not_known;
+}
+
+std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
+  if (mismatch.what == Mismatch::What::kCount) {
+    const std::string last = party.count == 0 ? "" : ", the last is " + std::string(party.shape.function);
+    return fmt::format("{} made {} {}{}", ranks_text(party.world_ranks), party.count,
+                       party.count == 1 ? "collective" : "collectives", last);
+  }
+  std::string text = ranks_text(party.world_ranks) + " called " + std::string(party.shape.function);
+  if (party.shape.root != kNoPeer) text += fmt::format(" with root {}", party.shape.root);
+  if (mismatch.what == Mismatch::What::kBytes) {
+    const auto blocks = static_cast<std::uint64_t>(std::max<std::int64_t>(1, party.shape.block_count));
+    text += fmt::format(" with {}", human_bytes(party.shape.bytes / blocks));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string HangView::comm_name(CommTable::Index comm) const {
+  if (comm == CommTable::kNone) return "?";
+  const std::string& name = comms.entry(comm).name;
+  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
+}
+
+bool has_finding(const HangView& view) {
+  return !view.report.cycles.empty() || !view.report.mismatches.empty() || view.report.stuck_count() != 0;
+}
+
+std::string since_text(const HangView& view, std::uint64_t since_ns) {
+  std::string text = "since " + duration(since_ns);
+  if (view.report.is_running && view.now_ns > since_ns) text += " (" + duration(view.now_ns - since_ns) + " so far)";
+  return text;
+}
+
+std::string ranks_text(const std::vector<std::int32_t>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  const std::string list = report::rank_list(ranks);
+  return ranks.size() <= kMostListedRanks ? "ranks " + list : fmt::format("{} ranks ({})", ranks.size(), list);
+}
+
+std::string call_text(const HangView& view, const Waiting& waiting) {
+  const analysis::ThreadState& thread = view.process(waiting.world_rank)->threads[waiting.location];
+  std::string text = view.function(waiting.world_rank, thread.region);
+  const bool is_collective = waiting.wants.size() == 1 && waiting.wants.front().kind == Want::Kind::kCollective &&
+                             waiting.wants.front().request == kNoRequest;
+  if (is_collective) text += fmt::format(" #{}", waiting.wants.front().sequence);
+  if (waiting.asked > 1) text += fmt::format(" over {} requests", waiting.asked);
+  const CommTable::Index comm = view.comms.of(waiting.world_rank, thread.comm);
+  if (comm != CommTable::kNone) text += " of `" + view.comm_name(comm) + "`";
+  return text;
+}
+
+std::string want_text(const HangView& view, const Waiting& waiting, const Want& want, std::int32_t own_rank) {
+  const bool is_request = want.request != kNoRequest;
+  const std::string started = is_request ? view.function(waiting.world_rank, want.region) : "";
+  const std::string on = is_request ? " on `" + view.comm_name(want.comm) + "`" : "";
+  if (want.kind == Want::Kind::kCollective) {
+    const std::string whom = collective_want(view, waiting, want);
+    return is_request ? fmt::format("{} #{}{}, that is for {}", started, want.sequence, on, whom) : whom;
+  }
+  const std::string what = is_request ? started + ", " + tag_text(want.tag) : tag_text(want.tag);
+  const std::string peer = want.partner == kAnySource ? "any rank"
+                           : want.partner == kNoPeer  ? "a rank that is not known"
+                                                      : peer_text(view, want.partner, own_rank);
+  if (want.kind == Want::Kind::kReceive) return fmt::format("a message from {} ({}{})", peer, what, on);
+  const std::string size = want.bytes != 0 ? ", " + human_bytes(want.bytes) : "";
+  return fmt::format("{} to receive the message ({}{}{})", peer, what, size, on);
+}
+
+std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
+  if (waiting.wants.empty()) return "it is not known whom";
+  std::vector<std::string> open;
+  std::size_t met = 0;
+  std::size_t unsure = 0;
+  for (const Want& want : waiting.wants) {
+    if (want.is_met) ++met;
+    else if (want.may_have_left && waiting.wants.size() > 1) ++unsure;
+    else open.push_back(want_text(view, waiting, want, own_rank) + (want.is_known ? "" : ", of which there is no trace"));
+  }
+  if (open.empty() && unsure == 0) return "nobody: the other side has done its part";
+  const std::size_t left_out = open.size() > kMostWantsNamed ? open.size() - kMostWantsNamed : 0;
+  open.resize(open.size() - left_out);
+  std::string text = joined(open, waiting.needs_all ? "; " : "; or ");
+  if (left_out != 0) text += fmt::format("; and {} more", left_out);
+  const auto note = [&text](std::size_t count, const char* one, const char* several) {
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count, count == 1 ? one : several);
+  };
+  note(unsure, "send that may have left", "sends that may have left");
+  note(met, "other whose partner has done its part", "others whose partners have done their part");
+  return text;
+}
+
+std::string mismatch_text(const HangView& view, const Mismatch& mismatch) {
+  std::vector<std::string> parties;
+  for (auto party = mismatch.parties.rbegin(); party != mismatch.parties.rend(); ++party) {
+    parties.push_back(party_text(mismatch, *party));
+  }
+  if (parties.size() > kMostWantsNamed) {
+    const std::size_t more = parties.size() - kMostWantsNamed;
+    parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
+    parties.push_back(fmt::format("and {} more groups of ranks differ", more));
+  }
+  const std::string name = "`" + view.comm_name(mismatch.comm) + "`";
+  const std::string where = mismatch.what == Mismatch::What::kCount ? "On " + name : fmt::format("#{} of {}", mismatch.sequence, name);
+  return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,169 @@
+#include "analysis/hang/hang.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/analysis/synthetic_run.h"
+
+namespace megascope::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct Found {
+  std::unique_ptr<MemorySource> source;
+  std::unique_ptr<CommTable> comms;
+  HangReport report;
+
+  std::vector<std::vector<std::int32_t>> circles() const {
+    std::vector<std::vector<std::int32_t>> all;
+    for (const auto& cycle : report.cycles) {
+      all.emplace_back();
+      for (const CycleStep& step : cycle) all.back().push_back(step.world_rank);
+    }
+    return all;
+  }
+};
+
+Found found_in(const SyntheticRun& run, const std::vector<std::int32_t>& missing = {}) {
+  Found found;
+  found.source = run.source(missing);
+  found.comms = std::make_unique<CommTable>(*found.source);
+  found.report = analyze_hang(*found.source, *found.comms, [](const ProcessInfo&) { return Life::kUnknown; }, 2);
+  return found;
+}
+
+TEST(Hang, ReceivesFromEachOtherAreACircle) {
+  SyntheticRun run(2);
+  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, AMessageThatWasSentIsNotWaitedFor) {
+  SyntheticRun run(2);
+  run.call(1, "MPI_Send", 5, {send(0, 5)});
+  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  const Found found = found_in(run);
+  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_TRUE(found.report.waiting[0].wants[0].is_met);
+}
+
+TEST(Hang, AMessageThatWasReceivedBeforeDoesNotCountTwice) {
+  SyntheticRun run(2);
+  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Recv", 6, {receive(1, 5)});
+  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, AnEarlierReceiveTakesTheMessageFirst) {
+  SyntheticRun run(2);
+  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Irecv", 6, {receive_request(1, 1, 5)});
+  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, AnySourceIsHelpedByAnybody) {
+  SyntheticRun run(3);
+  run.in(0, "MPI_Recv", 10, {receive(kAnySource, kAnyTag)}).in(1, "MPI_Recv", 10, {receive(0, 5)});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send";
+  run.in(2, "MPI_Recv", 10, {receive(1, 5)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+  run.process(1).locations[0].insert(run.process(1).locations[0].begin(),
+                                     {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "a message of any tag was sent";
+}
+
+TEST(Hang, ASmallNonblockingSendIsNotWaitedForBesideAReceive) {
+  SyntheticRun run(3);
+  run.call(0, "MPI_Isend", 1, {send_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty()) << "rank 2 may send what rank 0 waits for";
+}
+
+TEST(Hang, ASynchronousSendIsWaitedFor) {
+  SyntheticRun run(3);
+  run.call(0, "MPI_Issend", 1, {send_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, ASendWhoseReceiveIsPostedIsMet) {
+  SyntheticRun run(2);
+  run.call(1, "MPI_Irecv", 1, {receive_request(1, 0, kAnyTag)});
+  run.in(0, "MPI_Ssend", 10, {send(1, 4)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+}
+
+TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
+  SyntheticRun run(3);
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
+  run.in(0, "MPI_Waitany", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  run.in(2, "MPI_Recv", 10, {receive(0, 9)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, CompletedRequestsAreNotWaitedFor) {
+  SyntheticRun run(2);
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(1, "MPI_Send", 2, {send(0, 4)});
+  run.call(0, "MPI_Wait", 3, {receive_complete(1, 1, 4)}).call(0, "MPI_Irecv", 4, {receive_request(2, 1, 4)});
+  run.in(0, "MPI_Wait", 5, {over(1)});
+  const Found found = found_in(run);
+  ASSERT_THAT(found.report.waiting, SizeIs(1));
+  ASSERT_THAT(found.report.waiting[0].wants, SizeIs(1));
+  EXPECT_EQ(found.report.waiting[0].wants[0].request, 2U);
+  EXPECT_FALSE(found.report.waiting[0].wants[0].is_met);
+  ASSERT_THAT(found.report.blames, SizeIs(1));
+  EXPECT_EQ(found.report.blames[0].world_rank, 1);
+}
+
+TEST(Hang, TheRootOfABroadcastIsWaitedForFirst) {
+  SyntheticRun run(3);
+  run.collective(0, "MPI_Bcast", 10, 0, 0, 1, 8, true).in(1, "MPI_Recv", 10, {receive(0, 1)});
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1))) << "rank 2 does not matter";
+}
+
+TEST(Hang, AFinishedRankIsToldAndNoCircle) {
+  SyntheticRun run(2);
+  run.in(0, "MPI_Recv", 10, {receive(1, 1)}).call(1, "MPI_Finalize", 12);
+  const Found found = found_in(run);
+  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_EQ(found.report.stuck_count(), 1U);
+  EXPECT_EQ(found.report.standings[1], Standing::kFinalized);
+  EXPECT_EQ(found.report.blames.at(0).world_rank, 1);
+}
+
+TEST(Hang, WhoHasNoTraceIsNotAccused) {
+  SyntheticRun run(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) run.in(rank, "MPI_Recv", 10, {receive((rank + 1) % 3, 1)});
+  const Found found = found_in(run, {1});
+  EXPECT_THAT(found.circles(), IsEmpty());
+  EXPECT_EQ(found.report.standings[1], Standing::kMissing);
+  EXPECT_FALSE(found.report.waiting[0].wants[0].is_known);
+}
+
+TEST(Hang, AThreadOutsideOfMpiCanHelp) {
+  SyntheticRun run(2, /*thread_count=*/2);
+  run.call(1, "MPI_Comm_size", 1, {}, 1);
+  run.in(0, "MPI_Recv", 10, {receive(1, 1)}).in(1, "MPI_Recv", 10, {receive(0, 1)});
+  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  run.process(1).definitions.locations[1].has_ended = true;
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
+}
+
+TEST(Hang, TenThousandRanksAreQuick) {
+  constexpr std::int32_t kSize = 10'000;
+  SyntheticRun run(kSize);
+  for (std::int32_t rank = 0; rank < kSize; ++rank) {
+    for (std::uint32_t i = 0; i < 3; ++i) run.collective(rank, "MPI_Allreduce", 10 * i, 0, i, kNoPeer, 8);
+    if (rank == 77) run.in(rank, "MPI_Recv", 100, {receive(78, 1)});
+    else run.collective(rank, "MPI_Allreduce", 100, 0, 3, kNoPeer, 8, true);
+  }
+  const Found found = found_in(run);
+  EXPECT_THAT(found.circles(), ElementsAre(ElementsAre(77, 78)));
+  EXPECT_EQ(found.report.stuck_count(), static_cast<std::size_t>(kSize));
+}
+
+}  // namespace
+}  // namespace megascope::analysis
