@@ -33,7 +33,8 @@ FileSeek io::seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_s
 bool is_refusal(int rc) noexcept {
   const int error_class = class_of(rc);
   for (const int refusal : {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_ROOT,
-                            MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG}) {
+                            MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG,
+                            MPI_ERR_INFO}) {
     if (error_class == refusal) return true;
   }
   return false;

@@ -54,9 +54,11 @@ constexpr Fact transfer_fact(FactKind kind, FileId file, CommId comm, const File
   if (access.is_collective) fact.sequence |= 0x80000000;
   return fact;
 }
-/// Of more than was requested nothing is believed: a library may leave the count of an empty collective as it was.
+/// bytes: what MPI says. Of a count that cannot be, a negative one is taken for nothing, which is what Open MPI means by it
+/// (a read that failed and is not told), and another one for all: the library may have left it as it was.
 constexpr void set_transferred(Fact& fact, std::uint64_t bytes) {
-  fact.bytes_received = bytes <= fact.bytes ? fact.bytes - bytes : 0;
+  if (static_cast<std::int64_t>(bytes) < 0) bytes = 0;
+  fact.bytes_received = bytes < fact.bytes ? fact.bytes - bytes : 0;
 }
 constexpr std::uint64_t transferred(const Fact& fact) { return fact.bytes - fact.bytes_received; }
 constexpr FileAccess access_of(const Fact& fact) {
