@@ -36,6 +36,7 @@ ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank
   for (const WindowDefinition& window : process_.windows) {
     windows_.push_back(timeline::json_escaped(timeline::window_name(window)));
   }
+  for (const FileDefinition& file : process_.files) files_.push_back(timeline::json_escaped(timeline::file_name(file)));
 }
 
 void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
@@ -119,6 +120,7 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
       case Argument::Kind::kTrue: text_ << "true"; break;
       case Argument::Kind::kComm: add_name(comms_, argument.number); break;
       case Argument::Kind::kWindow: add_name(windows_, argument.number); break;
+      case Argument::Kind::kFile: add_name(files_, argument.number); break;
     }
   }
   text_ << "}";
@@ -136,6 +138,8 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
       case FactKind::kSendRequest:
       case FactKind::kRecvRequest:
       case FactKind::kCollectiveRequest:
+      case FactKind::kFileReadRequest:
+      case FactKind::kFileWriteRequest:
       case FactKind::kRput:
       case FactKind::kRget:
       case FactKind::kRaccumulate:
@@ -145,6 +149,9 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
       case FactKind::kCollectiveComplete:
       case FactKind::kRmaComplete:
       case FactKind::kCancelled:
+      case FactKind::kFileReadComplete:
+      case FactKind::kFileWriteComplete:
+      case FactKind::kFileCancelled:
       case FactKind::kRequestFreed: complete_operation(event, fact); break;
       case FactKind::kCollective: add_collective(event, fact); break;
       default: break;
@@ -208,7 +215,7 @@ void ProcessEvents::complete_operation(const timeline::Event& event, const Fact&
   begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
   text_.hex(operation.number) << R"("})";
   add_place(event.location, event.leave_ns);
-  if (fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kCancelled) {
+  if (CallArguments::is_told_at_end(fact.kind)) {
     add_arguments(CallArguments::of_message(fact, world_ranks_));
   }
   end_event();

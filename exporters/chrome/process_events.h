@@ -66,8 +66,9 @@ class ProcessEvents {
   bool is_first_;
   JsonText text_;
   std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
-  std::vector<std::string> comms_;
-  std::vector<std::string> windows_;    ///< names, escaped, by CommId
+  std::vector<std::string> comms_;    ///< names, escaped, by CommId
+  std::vector<std::string> windows_;  ///< the same, by WinId
+  std::vector<std::string> files_;    ///< the same, by FileId
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;
   std::uint64_t event_count_ = 0;

@@ -1,12 +1,16 @@
 #include "exporters/common/call_arguments.h"
 
+#include "core/record/file_fact.h"
+#include "exporters/common/file_summary.h"
+
 namespace megascope::timeline {
 namespace {
 
 constexpr std::array<std::string_view, kArgumentNameCount> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
-    "cancelled",    "window",   "target",            "exclusive"};
+    "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
+    "transfers",    "file_bytes", "size"};
 
 }  // namespace
 
@@ -30,12 +34,14 @@ struct CallSummary {
   const Fact* collective = nullptr;
   const Fact* one_sided = nullptr;
   const Fact* error = nullptr;
+  FileSummary files;
 
   explicit CallSummary(const Call& call) {
     for (const Fact& fact : call.facts) add(fact);
   }
 
   void add(const Fact& fact) {
+    if (is_file_fact(fact.kind)) return files.add(fact);
     switch (fact.kind) {
       case FactKind::kSend:
       case FactKind::kSendRequest: return sent.add(fact);
@@ -57,6 +63,7 @@ struct CallSummary {
     if (call.comm != kNoComm) return call.comm;
     if (collective != nullptr) return collective->comm;
     if (one_sided != nullptr) return one_sided->comm;
+    if (files.comm != kNoComm && sent.count + received.count + posted.count == 0) return files.comm;
     const Fact* only = nullptr;
     for (const Messages* messages : {&sent, &received, &posted}) {
       if (messages->count == 0) continue;
@@ -130,6 +137,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   } else {
     summary.tell_messages(result, world_ranks);
   }
+  summary.files.tell(result, summary.sent.count + summary.received.count > 0);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
   return result;
@@ -151,7 +159,12 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
     case FactKind::kRaccumulate:
     case FactKind::kRgetAccumulate: result.add_one_sided(fact, world_ranks); break;
     case FactKind::kCancelled: result.add(ArgumentName::kCancelled, Argument::Kind::kTrue); break;
-    default: break;
+    default: {
+      FileSummary files;
+      if (is_file_fact(fact.kind)) files.add(fact);
+      files.tell(result, /*has_messages=*/false);
+      if (fact.kind == FactKind::kFileCancelled) result.add(ArgumentName::kCancelled, Argument::Kind::kTrue);
+    }
   }
   return result;
 }

@@ -13,7 +13,8 @@ namespace megascope::timeline {
 /// What a timeline says about a call beside its name and time.
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
-  kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kCount
+  kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
+  kTransfers, kFileBytes, kSize, kCount
 };
 inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
 
@@ -28,6 +29,7 @@ struct Argument {
     kNumber,
     kComm,  ///< number: a CommId
     kWindow,  ///< number: a WinId
+    kFile,  ///< number: a FileId
     kAny,   ///< a wildcard; no number
     kTrue,
   };
@@ -42,11 +44,19 @@ struct Argument {
 class CallArguments {
  public:
   /// Ranks become world ranks. One message: peer, tag and bytes of it (a receive beside a send: source, source_tag,
-  /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it. One-sided: the
-  /// window, the target where it is one, the bytes to it (bytes) and from it (bytes_received), whether a lock is exclusive.
+  /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it.
+  /// One-sided: the window, the target where it is one, the bytes to it (bytes) and from it (bytes_received), whether a lock
+  /// is exclusive. A call on a file: file, offset where the program gave one, bytes transferred, bytes_requested where it was
+  /// another number. Of a call that completes messages as well, the bytes of files are file_bytes.
   static CallArguments of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank);
   /// What is known of a send or posted receive when it is started, or of a message when it has arrived.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
+
+  /// Does of_message() say something new when an operation ends so?
+  static bool is_told_at_end(FactKind kind) {
+    return kind == FactKind::kRecvComplete || kind == FactKind::kCancelled || kind == FactKind::kFileReadComplete ||
+           kind == FactKind::kFileWriteComplete || kind == FactKind::kFileCancelled;
+  }
 
   const Argument* begin() const { return arguments_.data(); }
   const Argument* end() const { return arguments_.data() + count_; }

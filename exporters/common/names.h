@@ -15,6 +15,10 @@ inline std::string window_name(const WindowDefinition& window) {
   return window.name.empty() ? "window " + std::to_string(window.id) : window.name;
 }
 
+inline std::string file_name(const FileDefinition& file) {
+  return file.name.empty() ? "file " + std::to_string(file.id) : file.name;
+}
+
 /// "Rank 3 (node17)"
 inline std::string process_name(const ProcessInfo& process) {
   const std::string name = "Rank " + std::to_string(process.world_rank);

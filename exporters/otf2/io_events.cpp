@@ -13,11 +13,11 @@ constexpr std::uint64_t kFirstBlockingId = std::uint64_t{1} << 32;
 
 bool is_nonblocking(FactKind kind) { return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest; }
 
-OTF2_IoOperationFlag operation_flags(const Fact& fact) {
+OTF2_IoOperationFlag operation_flags(const Fact& fact, bool has_comm) {
   unsigned flags = OTF2_IO_OPERATION_FLAG_NONE;
   if (is_nonblocking(fact.kind)) flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
   const bool is_collective = fact.kind == FactKind::kFileSync || access_of(fact).is_collective;
-  if (is_collective && fact.comm != kNoComm) flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
+  if (is_collective && has_comm) flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
   return flags;
 }
 
@@ -58,10 +58,11 @@ OTF2_ErrorCode IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t t
         OTF2_AttributeList_AddUint64(list, static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
     if (code != OTF2_SUCCESS) return code;
   }
+  const bool has_comm = process_.definitions.comm(process_.definitions.files[file_of(fact)].comm) != nullptr;
   if (!is_nonblocking(fact.kind)) fact.request = process_.blocking_count++;
   const std::uint64_t id = is_nonblocking(fact.kind) ? fact.request : kFirstBlockingId + fact.request;
   return OTF2_EvtWriter_IoOperationBegin(writer_, offset != kNoOffset ? list : nullptr, time_ns, handle,
-                                         operation_mode(fact), operation_flags(fact),
+                                         operation_mode(fact), operation_flags(fact, has_comm),
                                          is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
 }
 

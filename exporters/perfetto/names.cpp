@@ -51,6 +51,10 @@ Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast
     add_string(writer, InternedData::kDebugAnnotationStringValues, window(definition.id),
                timeline::window_name(definition));
   }
+  first_file_ = window(static_cast<WinId>(process.windows.size()));
+  for (const FileDefinition& definition : process.files) {
+    add_string(writer, InternedData::kDebugAnnotationStringValues, file(definition.id), timeline::file_name(definition));
+  }
 }
 
 }  // namespace megascope::perfetto

@@ -27,12 +27,15 @@ class Names {
   static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
   static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
   std::uint64_t window(WinId id) const { return first_window_ + id; }
+  /// After those of the communicators and windows.
+  std::uint64_t file(FileId id) const { return first_file_ + id; }
 
  private:
   std::uint64_t first_window_;
   static constexpr Region kUnknownRegion{1, 1};
 
   std::string interned_;
+  std::uint64_t first_file_ = 0;
   std::vector<Region> regions_;  ///< by RegionId
 };
 

@@ -162,6 +162,10 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
       case Argument::Kind::kWindow:
         annotation_.number(schema::DebugAnnotation::kStringValueIid, names_.window(static_cast<WinId>(argument.number)));
         break;
+      case Argument::Kind::kFile:
+        annotation_.number(schema::DebugAnnotation::kStringValueIid,
+                           names_.file(static_cast<FileId>(argument.number)));
+        break;
       case Argument::Kind::kAny:
         annotation_.number(schema::DebugAnnotation::kStringValueIid, Names::kAny);
         break;
@@ -202,6 +206,8 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
       case FactKind::kSendRequest:
       case FactKind::kRecvRequest:
       case FactKind::kCollectiveRequest:
+      case FactKind::kFileReadRequest:
+      case FactKind::kFileWriteRequest:
       case FactKind::kRput:
       case FactKind::kRget:
       case FactKind::kRaccumulate:
@@ -221,6 +227,9 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
       case FactKind::kCollectiveComplete:
       case FactKind::kRmaComplete:
       case FactKind::kCancelled:
+      case FactKind::kFileReadComplete:
+      case FactKind::kFileWriteComplete:
+      case FactKind::kFileCancelled:
       case FactKind::kRequestFreed:
         open_[event.location].completions.push_back(fact);
         break;
@@ -240,7 +249,7 @@ void ProcessTrace::leave(const timeline::Event& event) {
     event_.clear();
     event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
     event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
-    if (fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kCancelled) {
+    if (CallArguments::is_told_at_end(fact.kind)) {
       add_arguments(CallArguments::of_message(fact, world_ranks_));
     }
     packets_.put_event(event.time_ns, event_.bytes());

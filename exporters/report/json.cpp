@@ -55,6 +55,22 @@ Json communicators(const RunReport& report) {
   return all;
 }
 
+Json files(const RunReport& report) {
+  Json all = Json::array();
+  for (const FileRow& row : report.files) {
+    all.push_back({{"name", row.name},
+                   {"ranks", row.totals.ranks},
+                   {"opens", row.totals.opens},
+                   {"reads", row.totals.reads},
+                   {"writes", row.totals.writes},
+                   {"bytes", row.totals.bytes_read + row.totals.bytes_written},
+                   {"time_s", seconds(row.totals.time)},
+                   {"bytes_read", row.totals.bytes_read},
+                   {"bytes_written", row.totals.bytes_written}});
+  }
+  return all;
+}
+
 Json per_rank(const RunReport& report) {
   Json all = Json::array();
   for (const RankRow& rank : report.ranks) {
@@ -187,6 +203,7 @@ std::string to_json(const RunReport& report) {
   json["overhead_s"] = seconds(most_overhead_ns);
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
+  json["files"] = files(report);
   json["per_rank"] = per_rank(report);
   json["end_states"] = end_states(report);
   json["message_sizes"] = histogram(report.message_sizes, "messages");

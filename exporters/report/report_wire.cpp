@@ -6,7 +6,7 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -95,6 +95,16 @@ constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.choice(row.end_state, EndState::kRecovered);
   codec.number(row.is_solo);
 };
+constexpr auto file_row = [](auto& codec, auto& row) {
+  codec.text(row.name);
+  codec.number(row.totals.opens);
+  codec.number(row.totals.reads);
+  codec.number(row.totals.writes);
+  codec.number(row.totals.bytes_read);
+  codec.number(row.totals.bytes_written);
+  codec.number(row.totals.time);
+  codec.number(row.totals.ranks);
+};
 constexpr auto wait_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);
   codec.text(row.function);
@@ -134,6 +144,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.ranks, kMaxRanks, rank_row);
   codec.rows(report.functions, kMaxFunctions, function_row);
   codec.rows(report.comms, kMaxComms, comm_row);
+  codec.rows(report.files, kMaxFiles, file_row);
   codec.rows(report.pairs, kMaxPairs, pair_row);
   codec.number(report.pair_count);
   sizes(codec, report.messages);
@@ -160,6 +171,9 @@ bool is_consistent(const RunReport& report) {
     const CommRow& a = report.comms[i - 1];
     const CommRow& b = report.comms[i];
     if (std::pair(a.kind, a.global_name) >= std::pair(b.kind, b.global_name)) return false;
+  }
+  for (std::size_t i = 1; i < report.files.size(); ++i) {
+    if (report.files[i - 1].name >= report.files[i].name) return false;
   }
   return true;
 }

@@ -33,6 +33,7 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
 }
 
 bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
+bool is_others(const FileRow& row) { return row.name == kOthersName; }
 bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
 
 /// Folds the rows with the least time into the one of others, `others`, which goes where its key
@@ -91,6 +92,7 @@ void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
 }
 
 const std::string& function_key(const FunctionRow& row) { return row.name; }
+const std::string& file_key(const FileRow& row) { return row.name; }
 std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
   return {row.kind, row.global_name};
 }
@@ -113,6 +115,7 @@ void bound(RunReport& report) {
   bound_rows(report.functions, kMaxFunctions, {.name = kOthersName, .totals = {}}, function_key);
   bound_rows(report.comms, kMaxComms,
              {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}}, comm_key);
+  bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
     return std::tie(b.bytes, b.messages, a.source, a.destination) <
            std::tie(a.bytes, a.messages, b.source, b.destination);
@@ -141,6 +144,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   merge_ranks(mine, theirs);
   add_rows(mine.functions, theirs.functions, function_key);
   add_rows(mine.comms, theirs.comms, comm_key);
+  add_rows(mine.files, theirs.files, file_key);
   append(mine.pairs, theirs.pairs);
   append(mine.waits, theirs.waits);
   append(mine.pending, theirs.pending);

@@ -20,6 +20,7 @@ namespace megascope::report {
 // nothing else.
 inline constexpr std::size_t kMaxFunctions = 512;
 inline constexpr std::size_t kMaxComms = 256;
+inline constexpr std::size_t kMaxFiles = 256;
 inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
 inline constexpr std::size_t kMaxPending = 64;
@@ -51,6 +52,23 @@ struct CommRow {
   CallTotals totals;
 
   bool operator==(const CommRow&) const = default;
+};
+
+/// One file name, over all ranks; the same name on two nodes is one row.
+struct FileRow {
+  struct Totals : FileTotals {
+    std::uint64_t ranks = 0;  ///< that used it
+
+    void add(const Totals& other) {
+      FileTotals::add(other);
+      ranks += other.ranks;
+    }
+    bool operator==(const Totals&) const = default;
+  };
+  std::string name;
+  Totals totals;
+
+  bool operator==(const FileRow&) const = default;
 };
 
 struct RankRow {
@@ -124,6 +142,7 @@ struct RunReport {
   std::vector<RankRow> ranks;          ///< ascending; ranks without a trace are missing
   std::vector<FunctionRow> functions;  ///< ascending name
   std::vector<CommRow> comms;          ///< ascending (kind, global_name)
+  std::vector<FileRow> files;          ///< ascending name
   std::vector<PairRow> pairs;          ///< the heaviest, by bytes
   std::uint64_t pair_count = 0;        ///< of all pairs that exchanged messages
   SizeTotals messages;                 ///< of all pairs

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace megascope::report {
@@ -13,6 +15,11 @@ constexpr std::uint64_t kCallsPerProgress = 1 << 16;
 
 std::string cut(const std::string& text, std::size_t limit = kMaxNameBytes) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
+}
+
+/// Of a path the end tells most.
+std::string cut_path(const std::string& path) {
+  return path.size() <= kMaxNameBytes ? path : "..." + path.substr(path.size() - kMaxNameBytes + 3);
 }
 
 std::uint64_t scaled(std::uint64_t value, double factor) {
@@ -145,6 +152,25 @@ void describe_messages(const Profile& profile, std::int32_t world_rank, RunRepor
   report.message_sizes = profile.message_sizes();
 }
 
+/// A file row for every name; names that are alike when cut are one.
+void describe_files(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit,
+                    RunReport& report) {
+  std::map<std::string, FileTotals> by_name;
+  std::set<std::string_view> seen;
+  for (const FileDefinition& file : definitions.files) {
+    if (!seen.insert(file.name).second) continue;
+    if (const FileTotals* totals = profile.files().find(file.name)) by_name[cut_path(file.name)].add(*totals);
+  }
+  if (const FileTotals* others = profile.files().others()) by_name[kOthersName].add(*others);
+  for (const auto& [name, totals] : by_name) {
+    FileRow& row = report.files.emplace_back();
+    row.name = name;
+    static_cast<FileTotals&>(row.totals) = totals;
+    row.totals.time = scaled(totals.time, ns_per_unit);
+    row.totals.ranks = 1;
+  }
+}
+
 }  // namespace
 
 double ns_per_tick(const ProcessInfo& info) {
@@ -169,6 +195,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   }
   summary.finish();
   describe_messages(profile, info.world_rank, report);
+  describe_files(definitions, profile, facts.ns_per_profile_unit, report);
   RankRow rank;
   rank.world_rank = info.world_rank;
   rank.pid = info.pid;

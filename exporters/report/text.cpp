@@ -24,6 +24,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(rank_section(report, shares, limits), true);
   append(function_section(report, limits), true);
   append(comm_section(report, limits), true);
+  append(file_section(report, limits), true);
   append(size_section(report), true);
   append(pair_section(report, limits), true);
   append(wait_section(report, limits), true);
@@ -41,8 +42,8 @@ bool shorten(RowLimits& limits) {
     std::size_t least;
   };
   const Part parts[] = {{&limits.functions, 2}, {&limits.comms, 0},   {&limits.waits, 0},
-                        {&limits.pairs, 0},     {&limits.pending, 1}, {&limits.notes, 1},
-                        {&limits.exports, 1},   {&limits.ranks, 2}};
+                        {&limits.files, 0},     {&limits.pairs, 0},   {&limits.pending, 1},
+                        {&limits.notes, 1},     {&limits.exports, 1}, {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
   const Part& longest =
       *std::max_element(std::begin(parts), std::end(parts),
@@ -70,6 +71,7 @@ std::string to_text(const RunReport& report) {
   limits.ranks = std::min<std::size_t>(limits.ranks, report.ranks.size());
   limits.functions = std::min(limits.functions, report.functions.size());
   limits.comms = std::min(limits.comms, report.comms.size());
+  limits.files = std::min(limits.files, report.files.size());
   limits.pairs = std::min(limits.pairs, report.pairs.size());
   limits.waits = std::min(limits.waits, report.waits.size());
   limits.pending = std::min(limits.pending, report.pending.size());

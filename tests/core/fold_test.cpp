@@ -17,7 +17,7 @@ constexpr FactKind kFolded[] = {FactKind::kNone, FactKind::kSend, FactKind::kRec
                                 FactKind::kRecvRequest, FactKind::kCollective, FactKind::kSendrecv,
                                 FactKind::kPut, FactKind::kRget, FactKind::kCompareAndSwap, FactKind::kFence,
                                 FactKind::kWindow};
-constexpr std::uint32_t kFactKindCount = 38;
+constexpr std::uint32_t kFactKindCount = 55;
 
 class Stream {
  public:
@@ -103,6 +103,12 @@ std::vector<std::string> rows_of(const Profile& profile) {
   return rows;
 }
 
+std::vector<std::byte> bytes_of(const Profile& profile) {
+  std::vector<std::byte> bytes;
+  profile.serialize(bytes);
+  return bytes;
+}
+
 void expect_same_sums(Stream& stream) {
   Profile at_once = make_profile();
   Profile one_by_one = make_profile();
@@ -121,6 +127,7 @@ void expect_same_sums(Stream& stream) {
   if (fast.flush(call)) at_once.add(call);
   EXPECT_EQ(rows_of(at_once), rows_of(one_by_one));
   EXPECT_EQ(at_once.peers(), one_by_one.peers());
+  EXPECT_EQ(bytes_of(at_once), bytes_of(one_by_one));
   EXPECT_EQ(at_once.message_sizes(), one_by_one.message_sizes());
   EXPECT_EQ(at_once.first_enter(), one_by_one.first_enter());
   EXPECT_EQ(at_once.last_leave(), one_by_one.last_leave());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/record/file_fact.h"
 #include "core/record/time_map.h"
 #include "tests/core/sample_trace.h"
 
@@ -92,13 +93,28 @@ TEST(TraceFile, GivesWindowsAndWhatIsDoneWithThem) {
                                            .name = "halo", .size_bytes = 1 << 20, .displacement_bytes = 8}));
   EXPECT_THAT(file->definitions().groups, ElementsAre(GroupDefinition{.id = 0, .members = {{1, 1, 1}}}));
   const std::vector<Seen> calls = calls_of(*file, 1);
-  ASSERT_EQ(calls.size(), 6u);
+  ASSERT_EQ(calls.size(), 8u);
   EXPECT_THAT(calls[2].facts, ElementsAre(Fact{.kind = FactKind::kRput, .comm = 0, .request = 3, .peer = 1, .tag = 0, .bytes = 40}));
   EXPECT_THAT(calls[3].facts, ElementsAre(Fact{.kind = FactKind::kGetAccumulate, .comm = 0, .request = 4, .peer = 1,
                                                .tag = 0, .bytes = 8, .bytes_received = 16}));
   EXPECT_THAT(calls[4].facts, ElementsAre(Fact{.kind = FactKind::kRmaComplete, .request = 3}));
   EXPECT_THAT(calls[5].facts, ElementsAre(Fact{.kind = FactKind::kGroupSync, .comm = 0, .sequence = 0, .peer = kNoPeer,
                                                .tag = 0, .bytes = rma::kComplete}));
+}
+
+TEST(TraceFile, GivesFilesAndWhatIsDoneWithThem) {
+  const SampleTrace trace = SampleTrace::rich();
+  const auto file = parsed(trace);
+  ASSERT_NE(file, nullptr);
+  EXPECT_THAT(file->definitions().files, ElementsAre(FileDefinition{.id = 0, .comm = 0, .global_name = 5,
+                                                                    .mode = kFileModeWrite, .name = "data"}));
+  const std::vector<Seen> calls = calls_of(*file, 1);
+  ASSERT_EQ(calls.size(), 8u);
+  Fact write = transfer_fact(FactKind::kFileWriteRequest, 0, 0, {100, 16, false});
+  write.request = 5;
+  EXPECT_THAT(calls[6].facts, ElementsAre(write));
+  write.kind = FactKind::kFileWriteComplete;
+  EXPECT_THAT(calls[7].facts, ElementsAre(write));
 }
 
 TEST(TraceFile, ShowsThePendingCallAsPosted) {

@@ -71,6 +71,7 @@ SampleTrace SampleTrace::rich() {
                                         .name = "MPI_Win_allocate_shared #1 of MPI_COMM_WORLD", .size_bytes = 1 << 20,
                                         .displacement_bytes = 8}),
                 encode_window_name(0, "halo"), encode(GroupDefinition{.id = 0, .members = {{1, 1, 1}}}),
+                encode(FileDefinition{.id = 0, .comm = 0, .global_name = 5, .mode = kFileModeWrite, .name = "data"}),
                 encode(LocationDefinition{.id = 0, .name = "main thread", .system_thread_id = 4321, .is_main = true}),
                 encode(LocationDefinition{.id = 1, .name = "thread 1", .system_thread_id = 4322, .is_main = false})});
   const auto header = [](unsigned layout, FactKind kind, std::uint32_t request) {
@@ -97,7 +98,11 @@ SampleTrace SampleTrace::rich() {
                 call_word0(20, 1), call_word1(4, 0, FactKind::kGetAccumulate, 0), pack(1, 0), pack(8, 4), pack(16, 0),
                 call_word0(25, 1), call_word1(4, 0, FactKind::kNone, kHasFacts), header(encoding::kShortFact, FactKind::kRmaComplete, 3),
                 call_word0(30, 1), call_word1(4, 0, FactKind::kGroupSync, 0), pack(-1, 0),
-                pack(static_cast<std::int32_t>(rma::kComplete), 0)});
+                pack(static_cast<std::int32_t>(rma::kComplete), 0),
+                call_word0(40, 1), call_word1(4, 0, FactKind::kNone, kHasFacts),                         // starts a write …
+                header(encoding::kMediumFact, FactKind::kFileWriteRequest, 5), pack(0, 101), 16,         // at 100, of file 0
+                call_word0(50, 1), call_word1(4, 0xFFFF, FactKind::kNone, kHasFacts),
+                header(encoding::kShortFact, FactKind::kFileWriteComplete, 5)});
   return trace;
 }
 

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <string>
+
 /// The parts of the program. Each leaves no message and no request behind. Any number of ranks.
 namespace megascope::sanitize {
 
@@ -23,7 +25,11 @@ void make_communicators(Book& book, Place place);
 void use_windows(Book& book, Place place, MPI_Comm comm);
 /// Two threads access one window while a third makes and frees others. Under MPI_THREAD_MULTIPLE.
 void use_windows_in_threads(Book& book, Place place);
+/// Every function for files. name: of a file that all ranks can make; it is gone afterwards.
+void use_files(Book& book, Place place, MPI_Comm comm, const std::string& name);
+/// One file again and again, of one process. self: of nobody else.
+void use_own_file(Book& book, MPI_Comm self, const std::string& name);
 /// Threads start, complete and make communicators at once. Under MPI_THREAD_MULTIPLE.
-void call_in_threads(Book& book, Place place);
+void call_in_threads(Book& book, Place place, const std::string& name);
 
 }  // namespace megascope::sanitize

@@ -1,13 +1,11 @@
 // An MPI program that is linked with the wrappers, so that a sanitizer sees them and whatever they
 // call at work.
 //   sanitize_program single|multiple BOOKS [kill]
-// Each rank writes what it called into BOOKS.<rank>, a line a function: name, calls; then
-// "messages" and "bytes" sent. kill: rank 0 ends by SIGKILL instead of MPI_Finalize, and the books
+// Each rank writes what it called into BOOKS.<rank> (book.h). kill: rank 0 ends by SIGKILL instead of MPI_Finalize, and the books
 // are without it.
 #include "tests/sanitize/parts.h"
 
 #include <cstring>
-#include <fstream>
 #include <signal.h>
 #include <string>
 
@@ -15,14 +13,7 @@ namespace {
 
 using megascope::sanitize::Book;
 using megascope::sanitize::Place;
-
-bool write_book(const Book& book, const std::string& path) {
-  std::ofstream file(path);
-  for (const auto& [function, count] : book.counts()) file << function << ' ' << count << '\n';
-  file << "messages " << book.messages() << "\nbytes " << book.bytes() << '\n';
-  file.close();
-  return file.good();
-}
+using megascope::sanitize::write_book;
 
 }  // namespace
 
@@ -48,8 +39,9 @@ int main(int argc, char** argv) {
   call_collectives(book, place, MPI_COMM_WORLD);
   make_communicators(book, place);
   use_windows(book, place, MPI_COMM_WORLD);
-  if (is_multiple) call_in_threads(book, place);
   if (is_multiple) use_windows_in_threads(book, place);
+  use_files(book, place, MPI_COMM_WORLD, books + ".data");
+  if (is_multiple) call_in_threads(book, place, books);
   CALL(book, Barrier, MPI_COMM_WORLD);
   const std::string path = books + "." + std::to_string(place.rank);
   if (is_killed) {

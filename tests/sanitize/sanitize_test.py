@@ -21,6 +21,19 @@ FORMATS = {"otf2": "trace.otf2", "perfetto": "trace.perfetto-trace", "chrome": "
 REPORTED = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called")
 
 
+def compare_file_bytes(case, report, books):
+    """Bytes of files, of each function that moves nothing else, and of all files together."""
+    for what, bytes_of_files in books.items():
+        way, _, function = what.partition(":")
+        if function.startswith("MPI_File_"):
+            way = "bytes_received" if way == "read" else "bytes_sent"
+            case.assertEqual(report["functions"][function][way], bytes_of_files, function)
+    for way in ("read", "wrote"):
+        expected = sum(count for what, count in books.items() if what.startswith(way + ":"))
+        told = sum(row["bytes_read" if way == "read" else "bytes_written"] for row in report["files"])
+        case.assertEqual(told, expected, f"{way}, all files")
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="sanitize_test.")
@@ -65,6 +78,7 @@ class Case(unittest.TestCase):
         counts = {name: count for name, count in books.items() if name.startswith("MPI_")}
         self.assertEqual({name: function["calls"] for name, function in report["functions"].items()}, counts)
         self.assertEqual(report["mpi_calls"], sum(counts.values()))
+        compare_file_bytes(self, report, books)
         if messages_too:
             self.assertEqual((report["matrix"]["messages"], report["matrix"]["bytes"]), (books["messages"], books["bytes"]))
 

@@ -8,13 +8,14 @@ namespace megascope::sanitize {
 namespace {
 
 constexpr int kRounds = 400;
+constexpr int kIntBytes = static_cast<int>(sizeof(int));
 constexpr int kOwnMessages = 4000;  ///< of each thread to itself: more than its first buffer holds
 
 /// From the thread that starts requests to the one that completes them. One slot a round, so that a
 /// reused slot orders nothing.
 struct Handover {
   struct Slot {
-    std::array<MPI_Request, 2> requests;
+    std::array<MPI_Request, 3> requests;
     int out = 0;
     int in = 0;
     std::atomic<bool> is_full{false};
@@ -31,12 +32,13 @@ void talk_to_self(Book& book, MPI_Comm self) {
   }
 }
 
-void start_requests(Book& book, Place place, MPI_Comm comm, Handover& handover) {
+void start_requests(Book& book, Place place, MPI_Comm comm, MPI_File file, Handover& handover) {
   for (int i = 0; i < kRounds; ++i) {
     Handover::Slot& slot = handover.slots[static_cast<std::size_t>(i)];
     CALL(book, Irecv, &slot.in, 1, MPI_INT, place.left(), i, comm, &slot.requests[0]);
     CALL(book, Isend, &slot.out, 1, MPI_INT, place.right(), i, comm, &slot.requests[1]);
     book.sent(1, sizeof(int));
+    CALL(book, File_iwrite_at, file, i * kIntBytes, &slot.out, 1, MPI_INT, &slot.requests[2]);
     slot.is_full.store(true, std::memory_order_release);
   }
 }
@@ -47,11 +49,26 @@ void complete_requests(Book& book, Handover& handover) {
     while (!slot.is_full.load(std::memory_order_acquire)) std::this_thread::yield();
     int flag = 0;
     if (i % 3 == 0)
-      CALL(book, Waitall, 2, slot.requests.data(), MPI_STATUSES_IGNORE);
+      book.wrote("MPI_Waitall", CALL(book, Waitall, 3, slot.requests.data(), MPI_STATUSES_IGNORE), kIntBytes);
     else if (i % 3 == 1)
-      while (flag == 0) CALL(book, Testall, 2, slot.requests.data(), &flag, MPI_STATUSES_IGNORE);
+      while (flag == 0) {
+        const int rc = CALL(book, Testall, 3, slot.requests.data(), &flag, MPI_STATUSES_IGNORE);
+        book.wrote("MPI_Testall", rc, flag != 0 ? kIntBytes : 0);
+      }
     else
-      for (MPI_Request& request : slot.requests) CALL(book, Wait, &request, MPI_STATUS_IGNORE);
+      for (MPI_Request& request : slot.requests) {
+        const int rc = CALL(book, Wait, &request, MPI_STATUS_IGNORE);
+        book.wrote("MPI_Wait", rc, &request == &slot.requests[2] ? kIntBytes : 0);
+      }
+  }
+}
+
+/// Of a file that another thread writes to as well.
+void write_beside(Book& book, MPI_File file) {
+  int value = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    const int rc = CALL(book, File_write_at, file, (kRounds + i) * kIntBytes, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    book.wrote("MPI_File_write_at", rc, kIntBytes);
   }
 }
 
@@ -68,21 +85,28 @@ void make_own_communicators(Book& book) {
 
 }  // namespace
 
-void call_in_threads(Book& book, Place place) {
+void call_in_threads(Book& book, Place place, const std::string& name) {
   MPI_Comm comm = MPI_COMM_NULL;
   std::array<MPI_Comm, 2> selves{};
   CALL(book, Comm_dup, MPI_COMM_WORLD, &comm);
   for (MPI_Comm& self : selves) CALL(book, Comm_dup, MPI_COMM_SELF, &self);
+  const std::string mine = name + "." + std::to_string(place.rank) + ".";
+  MPI_File file;
+  CALL(book, File_open, selves[0], (mine + "both").c_str(), MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+       MPI_INFO_NULL, &file);
   Handover handover;
   Book starter_book;
   Book completer_book;
   {
     std::thread starter([&] {
-      start_requests(starter_book, place, comm, handover);
+      start_requests(starter_book, place, comm, file, handover);
+      use_own_file(starter_book, selves[0], mine + "starter");
       talk_to_self(starter_book, selves[0]);
     });
     std::thread completer([&] {
       complete_requests(completer_book, handover);
+      write_beside(completer_book, file);
+      use_own_file(completer_book, selves[1], mine + "completer");
       talk_to_self(completer_book, selves[1]);
     });
     make_own_communicators(book);
@@ -96,6 +120,7 @@ void call_in_threads(Book& book, Place place) {
   std::thread late([&] { talk_to_self(late_book, selves[0]); });
   late.join();
   book.merge(late_book);
+  CALL(book, File_close, &file);
   for (MPI_Comm& self : selves) CALL(book, Comm_free, &self);
   CALL(book, Comm_free, &comm);
 }

@@ -7,7 +7,8 @@ Checked: definitions are readable, each once; one communication location a rank,
 paradigm; Enter and Leave balance; times do not decrease and lie within the clock properties; locations have the events
 they declare; every send has its receive on communicator and tag, in order and with the same length, and is not received
 before it was sent; every collective is complete among the members, with one operation and root; requests are
-started before they complete; what otf2_rma_judge.py says of one-sided communication; otf2-print is silent and counts the same events.
+started before they complete; what otf2_rma_judge.py says of one-sided communication and otf2_file_judge.py of files;
+otf2-print is silent and counts the same events.
 
 Prints counts as JSON on stdout. Exit code: 0 sound, 1 a defect (the reasons follow as "defects"), 2 unreadable.
 Runs on the Python that has the module otf2 (Debian: python3-otf2, /usr/bin/python3).
@@ -24,6 +25,7 @@ import sys
 import otf2
 
 import otf2_judges as judges
+from otf2_file_judge import Files
 from otf2_rma_judge import OneSided
 
 NO_TRACE = "(no trace)"
@@ -120,7 +122,7 @@ def check(arguments):
         messages = judges.Messages(world, defects, check_causality=not arguments.no_causality)
         collectives = judges.Collectives(world, defects, check_causality=not arguments.no_causality)
         one_sided = OneSided(world, defects, check_causality=not arguments.no_causality)
-        judge_list = [stacks, requests, messages, collectives, one_sided]
+        judge_list = [stacks, requests, messages, collectives, one_sided, Files(world, defects)]
         counts = read_events(trace, judge_list, defects)
         for judge in judge_list:
             judge.finish()

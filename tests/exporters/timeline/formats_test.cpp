@@ -1,6 +1,7 @@
 // What holds for every timeline format, judged by Perfetto's trace processor.
 #include <gmock/gmock.h>
 
+#include "core/record/file_fact.h"
 #include "exporters/chrome/export.h"
 #include "exporters/perfetto/export.h"
 #include "tests/exporters/timeline/judged_timeline.h"
@@ -149,6 +150,35 @@ TEST_P(Timelines, ShowOneSidedCommunication) {
   EXPECT_THAT(column(rows, "bytes"), ElementsAre("4096", "null", "40", "16", "null"));
   EXPECT_THAT(column(rows, "bytes_received"), ElementsAre("null", "null", "0", "8", "null"));
   EXPECT_THAT(column(rows, "exclusive"), ElementsAre("null", "1", "null", "null", "null"));
+}
+
+TEST_P(Timelines, ShowFiles) {
+  SampleProcess rank0(0, 4);
+  rank0.definitions().files = {{.id = 0, .comm = kWorld, .global_name = 1, .mode = kFileModeWrite, .name = "a \"file\""}};
+  Fact write = transfer_fact(FactKind::kFileWrite, 0, kWorld, {512, 40, false});
+  Fact read = transfer_fact(FactKind::kFileRead, 0, kWorld, {kNoOffset, 40, true});
+  set_transferred(read, 30);
+  const Fact started = with_request(FactKind::kFileReadRequest, 1, read);
+  const Fact done = with_request(FactKind::kFileReadComplete, 1, read);
+  rank0.call("MPI_File_open", 100, 110, {file_fact(FactKind::kFileOpened, 0, kWorld)});
+  rank0.call("MPI_File_write_at", 200, 210, {write});
+  rank0.call("MPI_File_iread_all", 300, 310, {started});
+  rank0.call("MPI_Wait", 400, 410, {done});
+  rank0.call("MPI_File_set_size", 500, 510, {file_fact(FactKind::kFileSize, 0, kWorld, 99)});
+  const json report = examined({rank0}, {calls({"file", "offset", "bytes", "bytes_requested", "size", "comm"}),
+                                         operations({"file", "bytes", "bytes_requested"})});
+  const json& rows = report["answers"][0];
+  const std::string name = "a \"file\"";
+  EXPECT_THAT(column(rows, "file"), ElementsAre(name, name, name, name, name));
+  EXPECT_THAT(column(rows, "offset"), ElementsAre("null", "512", "null", "null", "null"));
+  EXPECT_THAT(column(rows, "bytes"), ElementsAre("null", "40", "null", "30", "null"));
+  EXPECT_THAT(column(rows, "bytes_requested"), ElementsAre("null", "null", "40", "40", "null"));
+  EXPECT_THAT(column(rows, "size"), ElementsAre("null", "null", "null", "null", "99"));
+  EXPECT_EQ(column(rows, "comm")[0], "MPI_COMM_WORLD");
+  const json& lanes = report["answers"][1];
+  EXPECT_THAT(column(lanes, "name"), ElementsAre("MPI_File_iread_all"));
+  EXPECT_THAT(column(lanes, "dur"), ElementsAre("110"));
+  EXPECT_THAT(column(lanes, "bytes"), ElementsAre("30"));
 }
 
 TEST_P(Timelines, ShowErrorsAndCommunicators) {
