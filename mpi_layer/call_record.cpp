@@ -55,7 +55,7 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
                         buffer.ensure(kMaxCallWords);
   if (!has_room) {
     thread.staged_words = 0;
-    if (!buffer.is_usable()) thread.gate = 0;
+    if (!buffer.is_usable()) std::fill(std::begin(thread.gate), std::end(thread.gate), std::uint8_t{0});
     return;
   }
   const Word stored = std::min<std::uint64_t>(duration, kLongDuration);

@@ -18,12 +18,17 @@ struct CallRecord {
   std::uint64_t enter_ticks = 0;
   Fn fn = Fn::kNone;
   std::uint8_t depth = 0;
+  bool is_silent = false;         ///< keeps books and is not recorded (selection.h)
+  std::uint8_t index_base = 0;    ///< of what the call says of arrays: 1 in Fortran
   CommId comm = kNoComm;
   Fact main;    ///< kind kNone: nothing to say
   Fact second;  ///< of a send and receive: the receive
   RequestArrays* arrays = nullptr;  ///< of a completing call over an array
   std::uint32_t horizon = 0;      ///< of a completing call: operations started before it (RequestTable)
   CommState* state = nullptr;     ///< of `comm`
+  std::uint64_t run_key = 0;      ///< of a test or probe: of what
+  bool continues_run = false;     ///< of a test or probe: as the one before (spin.h)
+  bool is_fruitless = false;      ///< it found nothing
   FileState* file = nullptr;      ///< of a call on a file
   WinState* window = nullptr;     ///< of a one-sided call
 };

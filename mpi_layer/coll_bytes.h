@@ -95,7 +95,7 @@ template <class Count>
   return {.sent = others, .received = others};
 }
 
-[[gnu::always_inline]] inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const MPI_Datatype* types, std::uint64_t count) {
+[[gnu::always_inline]] inline std::uint64_t sum_typed(MpiThread& thread, const int* counts, const auto& types, std::uint64_t count) {
   std::uint64_t sum = 0;
   const bool is_given = counts != nullptr && types != nullptr;
   for (std::uint64_t i = 0; is_given && i < count; ++i) sum += payload_bytes(thread, counts[i], types[i]);
@@ -103,12 +103,12 @@ template <class Count>
 }
 
 [[gnu::always_inline]] inline CollBytes alltoallw_bytes(MpiThread& thread, CollGroup group, bool in_place, const int* sendcounts,
-                                 const MPI_Datatype* sendtypes, const int* recvcounts, const MPI_Datatype* recvtypes) {
+                                 const auto& sendtypes, const int* recvcounts, const auto& recvtypes) {
   const std::uint64_t received = sum_typed(thread, recvcounts, recvtypes, group.partners());
   if (!in_place) return {.sent = sum_typed(thread, sendcounts, sendtypes, group.partners()), .received = received};
   if (received == 0) return {};
   const std::uint64_t others =
-      received - payload_bytes(thread, recvcounts[group.comm.rank], recvtypes[group.comm.rank]);
+      received - payload_bytes(thread, recvcounts[group.comm.rank], recvtypes[static_cast<std::size_t>(group.comm.rank)]);
   return {.sent = others, .received = others};
 }
 

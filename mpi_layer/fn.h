@@ -9,8 +9,13 @@ namespace megascope::mpi {
 
 /// Groups of functions, for selection and for people.
 enum class Group : std::uint8_t {
-  kP2p, kRequest, kColl, kComm, kTopo, kGroup, kAttr, kError, kInfo, kType, kOp, kEnv, kSpawn, kIo, kRma, kCount
+  kP2p, kRequest, kColl, kComm, kTopo, kGroup, kAttr, kError, kInfo, kType, kOp, kEnv, kSpawn, kIo, kRma, kConvert, kTime,
+  kTool, kCount
 };
+
+/// Ways to call MPI: C, mpif.h or `use mpi` (mpi_send_), and `use mpi_f08` (mpi_send_f08_).
+enum class Interface : std::uint8_t { kC, kFortran, kFortran08, kCount };
+inline constexpr unsigned kInterfaceCount = static_cast<unsigned>(Interface::kCount);
 
 /// `Fn::Send` is MPI_Send. The value is the region id in traces; 0 is no function.
 enum class Fn : std::uint16_t {
@@ -32,7 +37,12 @@ constexpr Group group_of(Fn fn) {
   return kGroups[static_cast<unsigned>(fn)];
 }
 
-constexpr std::uint32_t bit(Group group) { return std::uint32_t{1} << static_cast<unsigned>(group); }
-inline constexpr std::uint32_t kAllGroups = (std::uint32_t{1} << static_cast<unsigned>(Group::kCount)) - 1;
+/// Others are recorded when MEGASCOPE_MPI asks for them.
+constexpr bool is_recorded_by_default(Fn fn) {
+  const Group group = group_of(fn);
+  return group != Group::kConvert && group != Group::kTime && group != Group::kTool;
+}
+/// What comes back is a value and no error code.
+constexpr bool returns_value(Fn fn) { return group_of(fn) == Group::kConvert || group_of(fn) == Group::kTime; }
 
 }  // namespace megascope::mpi

@@ -8,6 +8,8 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/call_record.h"
 #include "mpi_layer/fn.h"
+#include "mpi_layer/selection.h"
+#include "mpi_layer/spin.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
@@ -41,64 +43,131 @@ template <unsigned Index, class First, class... Rest>
 
 /// Specialised for functions with more to say; meaning_*.h.
 template <Fn F>
-struct Meaning : NoMeaning {};
+struct Meaning : NoMeaning {
+  static constexpr bool kSaysNothing = true;
+};
 
 /// A failed call leaves no message, only its error code.
 void note_failure(MpiThread& thread, CallRecord& call, int error) noexcept;
 
-/// The body of every wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
+/// Where a call stands among those that have not returned.
+struct Nesting {
+  std::uintptr_t frame;
+  std::uintptr_t outer_frame = 0;
+  std::uint8_t outer_depth = 0;
+};
+
+/// false: the call is made by MPI itself. Else its depth is set.
+[[gnu::always_inline]] inline bool nest(const MpiThread& thread, CallRecord& call, Nesting& nesting,
+                                        const void* return_address) noexcept {
+  // Deeper in the stack than a call that is in MPI, which called back? An active frame deeper than this one was left without
+  // a return.
+  const std::uintptr_t outer_frame = thread.active_frame;
+  if (outer_frame <= nesting.frame) [[likely]] return true;
+  if (is_mpi_code(return_address)) return false;
+  if (!was_left(outer_frame, nesting.frame)) {
+    nesting.outer_frame = outer_frame;
+    nesting.outer_depth = thread.depth;
+  }
+  call.depth = nesting.outer_depth < encoding::kDepthMask ? nesting.outer_depth : encoding::kDepthMask;
+  return true;
+}
+[[gnu::always_inline]] inline void enter_mpi(MpiThread& thread, const CallRecord& call, const Nesting& nesting) noexcept {
+  thread.active_frame = nesting.frame;
+  thread.depth = static_cast<std::uint8_t>(call.depth + 1);
+}
+/// false: this is a child, forked inside the call.
+[[gnu::always_inline]] inline bool leave_mpi(MpiThread& thread, const Nesting& nesting) noexcept {
+  if (thread.buffer == nullptr) [[unlikely]] return false;
+  thread.active_frame = nesting.outer_frame;
+  thread.depth = nesting.outer_depth;
+  return true;
+}
+
+/// Is this one of those that keep books, called while it is not recorded?
+template <Fn F>
+[[gnu::always_inline]] inline bool is_silent(const MpiThread& thread, Interface interface) noexcept {
+  if constexpr (!keeps_books(F)) return false;
+  const std::uint8_t gate = thread.gate[static_cast<unsigned>(interface)];
+  return (gate & g_selected[static_cast<unsigned>(F)] & kRecords) == 0;
+}
+
+/// The time of the return; 0 where it will not be needed unless the call finds something.
+template <Fn F>
+[[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread, const CallRecord& call) noexcept {
+  if constexpr (may_repeat(F)) {
+    if (may_skip_clock(thread, call)) return 0;
+  }
+  return clock::ticks(thread.use_tsc);
+}
+/// Records a call that found nothing; of one that did, makes sure that the time is known. After complete().
+template <Fn F>
+[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call, std::uint64_t& leave_ticks,
+                                                     int rc) noexcept {
+  if constexpr (may_repeat(F)) {
+    if (call.is_fruitless && rc == MPI_SUCCESS) {
+      write_fruitless(thread, call, leave_ticks);
+      return true;
+    }
+    if (leave_ticks == 0) leave_ticks = clock::ticks(thread.use_tsc);
+  }
+  return false;
+}
+
+/// The body of every C wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
 /// longjmp, pass through: there is nothing to clean up here (no landing pad), what is left behind is the mark of the call
 /// and a stale frame address, which only makes the next calls ask where they come from.
 template <Fn F, class Signature>
 struct Wrapper;
 
-template <Fn F, class... Args>
-struct Wrapper<F, int (*)(Args...)> {
+template <Fn F, class Result, class... Args>
+struct Wrapper<F, Result (*)(Args...)> {
   /// Decides, and jumps: the recording body is a function of its own, so that a call that is not recorded does not pay
   /// for its frame. Both have the caller's return address, because the jump is a tail call (wrappers are always
   /// optimised, see CMakeLists.txt).
-  [[gnu::always_inline]] static int call(Args... args) {
-    if ((t_thread->gate & bit(group_of(F))) != 0) [[likely]] return record(args...);
-    if (recorder() == nullptr) return twin<F>()(args...);
+  [[gnu::always_inline]] static Result call(Args... args) {
+    const std::uint8_t selected = g_selected[static_cast<unsigned>(F)];
+    if ((t_thread->gate[kInterface] & selected) != 0) [[likely]] return record(args...);
+    if (selected == 0 || recorder() == nullptr) return twin<F>()(args...);
     return begin(args...);
   }
 
  private:
-  /// The thread's first call, or one of a group that is not recorded.
-  [[gnu::noinline]] static int begin(Args... args) {
-    if (enter_slowly(group_of(F)) == nullptr) return twin<F>()(args...);
+  static constexpr auto kInterface = static_cast<unsigned>(Interface::kC);
+
+  /// The thread's first call, or one while recording is off.
+  [[gnu::noinline]] static Result begin(Args... args) {
+    if (!enter_slowly(Interface::kC, g_selected[static_cast<unsigned>(F)])) return twin<F>()(args...);
     return record(args...);
   }
 
-  [[gnu::noinline]] static int record(Args... args) {
+  [[gnu::noinline]] static Result record(Args... args) {
     MpiThread* thread = t_thread;
-    // Called from inside a call that is in MPI: by the application's callback, or by MPI itself?
-    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    std::uintptr_t outer_frame = thread->active_frame;
-    std::uint8_t outer_depth = 0;
+    Nesting nesting{.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))};
     CallRecord call;
     call.fn = F;
-    if (outer_frame > frame) [[unlikely]] {
-      if (is_mpi_code(__builtin_return_address(0))) return twin<F>()(args...);
-      outer_depth = thread->depth;
-      if (was_left(outer_frame, frame)) outer_frame = outer_depth = 0;
-      call.depth = outer_depth < encoding::kDepthMask ? outer_depth : encoding::kDepthMask;
-    } else {
-      outer_frame = 0;  // a frame deeper than this one was left without a return
-    }
+    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<F>()(args...);
+    call.is_silent = is_silent<F>(*thread, Interface::kC);
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
-    if (call.depth == 0) mark_pending(*thread->buffer, call);
-    thread->active_frame = frame;
-    thread->depth = static_cast<std::uint8_t>(call.depth + 1);
-    const int rc = twin<F>()(args...);
-    if (thread->buffer == nullptr) [[unlikely]] return rc;  // this is a child, forked inside the call
-    const std::uint64_t leave_ticks = clock::ticks(thread->use_tsc);
-    thread->active_frame = outer_frame;
-    thread->depth = outer_depth;
-    Meaning<F>::complete(*thread, call, rc, args...);
+    if constexpr (may_repeat(F)) call.continues_run = continues_run(*thread, call);
+    if (call.depth == 0 && !call.is_silent) mark_pending(*thread->buffer, call);
+    enter_mpi(*thread, call, nesting);
+    const Result result = twin<F>()(args...);
+    if (!leave_mpi(*thread, nesting)) return result;
+    std::uint64_t leave_ticks = read_leave<F>(*thread, call);
+    int rc = MPI_SUCCESS;
+    if constexpr (!returns_value(F)) {
+      rc = result;
+      Meaning<F>::complete(*thread, call, rc, args...);
+    }
+    if (is_written_as_run<F>(*thread, call, leave_ticks, rc)) return result;
+    if (call.is_silent) [[unlikely]] {
+      thread->staged_words = 0;
+      return result;
+    }
     write_call(*thread, call, leave_ticks, rc);
-    return rc;
+    return result;
   }
 };
 

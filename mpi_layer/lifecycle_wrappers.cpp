@@ -1,116 +1,18 @@
-#include <memory>
+#include "mpi_layer/lifecycle.h"
 
-#include "core/lifecycle/runtime.h"
-#include "mpi_layer/all_ranks.h"
-#include "mpi_layer/comms.h"
+#include "mpi_layer/control.h"
 #include "mpi_layer/intercept.h"
-#include "mpi_layer/mpi_collective.h"
-#include "mpi_layer/regions.h"
 
-/// The wrappers that start and end everything. What happens here, in which order: docs/architecture.md.
+/// The wrappers that start and end everything.
 namespace megascope::mpi {
 namespace {
 
-bool g_is_prepared = false;
-std::uint64_t g_prepare_ticks = 0;
-std::int32_t g_world_rank = 0;
-std::int32_t g_world_size = 1;
-
-std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
-
-/// Said before the others hear that we are here: who is announced takes part in everything.
-bool is_known_mpi() {
-  const Status library = check_mpi_library();
-  if (!library.is_ok()) runtime().complain(library.message());
-  return library.is_ok();
-}
-
-void before_init() noexcept {
-  const std::uint64_t begin = clock::tsc_ticks();
-  resolve_twins();
-  g_is_prepared = runtime().prepare() && is_known_mpi();
-  if (g_is_prepared) announce_presence(runtime().own_run_id());
-  if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
-}
-
-/// The call that started MPI is the first that is recorded.
-void record_start(Fn fn, std::uint64_t enter_ticks) noexcept {
-  MpiThread* thread = enter_slowly(Group::kEnv);
-  if (thread == nullptr) return;
-  CallRecord call;
-  call.fn = fn;
-  call.enter_ticks = enter_ticks;
-  write_call(*thread, call, clock::ticks(thread->use_tsc), MPI_SUCCESS);
-}
-
-void after_init(Fn fn, std::uint64_t enter_ticks) noexcept {
-  const std::uint64_t begin = now();
-  StartFacts facts;
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
-  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
-  twin<Fn::Query_thread>()(&facts.thread_level);
-  facts.world_rank = g_world_rank;
-  facts.world_size = g_world_size;
-  facts.mpi_library = mpi_library_version();
-  facts.start_ticks = enter_ticks;
-  if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
-  facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
-  facts.is_first_here = g_world_rank == 0 || (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
-  facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
-  learn_mpi_code();
-  Recorder* recorder = runtime().begin(facts, all_regions());
-  if (recorder == nullptr) return;
-  open_recording(*recorder, facts.thread_level == 3);
-  define_predefined_comms();
-  record_start(fn, enter_ticks);
-  recorder->add_overhead(now() - begin + g_prepare_ticks);
-}
-
-/// Keeps the program's own pending traffic going while we wait for something that is not MPI's.
-void make_progress() {
-  int flag = 0;
-  twin<Fn::Iprobe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, g_handles.comm_self, &flag, MPI_STATUS_IGNORE);
-}
-
-Company find_company() {
-  if (g_world_size == 1 || runtime().is_company_vouched()) return {.is_complete = true, .missing = {}, .reason = {}};
-  return ask_company(g_world_size, &make_progress);
-}
-
-/// MPI_Finalize gets its leave when it is entered: what follows is ours.
-void record_end() noexcept {
-  MpiThread* thread = enter_slowly(Group::kEnv);
-  if (thread == nullptr) return;
-  CallRecord call;
-  call.fn = Fn::Finalize;
-  call.enter_ticks = clock::ticks(thread->use_tsc);
-  mark_pending(*thread->buffer, call);  // else that of the call before would seem not to have returned
-  write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
-}
-
-void before_finalize() noexcept {
-  if (is_forked_child()) return;
-  if (Recorder* active = recorder()) {
-    const std::uint64_t begin = now();
-    record_end();
-    close_recording();
-    const Company company = find_company();
-    // Alone no MPI is needed, and a program whose thread was cancelled in a call may no longer be able to.
-    const bool has_others = company.is_complete && g_world_size > 1;
-    const std::unique_ptr<Collective> collective = has_others ? make_world_collective() : nullptr;
-    active->add_overhead(now() - begin);
-    runtime().end(collective.get(), company);
-  }
-  leave_company();
-}
-
 template <Fn F, class... Args>
 int start_mpi(Args... args) {
-  before_init();
-  if (!g_is_prepared) return twin<F>()(args...);
+  if (!before_init()) return twin<F>()(args...);
   const std::uint64_t enter_ticks = now();
   const int rc = twin<F>()(args...);
-  if (rc == MPI_SUCCESS) after_init(F, enter_ticks);
+  if (rc == MPI_SUCCESS) after_init(Interface::kC, F, enter_ticks);
   return rc;
 }
 
@@ -126,13 +28,19 @@ extern "C" [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char***
 }
 
 extern "C" [[gnu::visibility("default")]] int MPI_Finalize() {
-  megascope::mpi::before_finalize();
+  megascope::mpi::before_finalize(megascope::mpi::Interface::kC);
   return megascope::mpi::twin<Fn::Finalize>()();
+}
+
+extern "C" [[gnu::visibility("default")]] int MPI_Pcontrol(const int level, ...) {
+  megascope::mpi::before_pcontrol(level);
+  const int rc = megascope::mpi::Wrapper<Fn::Pcontrol, int (*)(int)>::call(level);
+  megascope::mpi::after_pcontrol(level);
+  return rc;
 }
 
 extern "C" [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm comm, int errorcode) {
   // The mark stays: the trace shows the call that the process ended in.
-  const bool records = megascope::mpi::recorder() != nullptr && !megascope::mpi::is_forked_child();
-  if (records) megascope::runtime().aborting();
+  megascope::mpi::before_abort();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);
 }

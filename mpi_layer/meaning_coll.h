@@ -127,7 +127,7 @@ struct Alltoallv {
 };
 struct Alltoallw {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
-                       const Type* sendtypes, void*, const int* recvcounts, const int*, const Type* recvtypes,
+                       const auto& sendtypes, void*, const int* recvcounts, const int*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -226,7 +226,7 @@ struct NeighborAlltoallv {
 };
 struct NeighborAlltoallw {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
-                       const Type* sendtypes, void*, const int* recvcounts, const MPI_Aint*, const Type* recvtypes,
+                       const auto& sendtypes, void*, const int* recvcounts, const MPI_Aint*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
     if (state == nullptr) return;
@@ -235,7 +235,7 @@ struct NeighborAlltoallw {
                      .received = sum(thread, neighbours.sources, recvcounts, recvtypes)});
   }
   [[gnu::always_inline]] static std::uint64_t sum(Thread& thread, const std::vector<std::int32_t>& ranks, const int* counts,
-                           const Type* types) noexcept {
+                           const auto& types) noexcept {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; counts != nullptr && types != nullptr && i < ranks.size(); ++i) {
       if (ranks[i] != MPI_PROC_NULL) bytes += payload_bytes(thread, counts[i], types[i]);
@@ -256,6 +256,7 @@ struct Blocking : Shape {
 [[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc, MPI_Request request) noexcept {
   take_back_refused(call, rc);
   if (call.main.kind == FactKind::kCollective) call.main.kind = FactKind::kCollectiveRequest;
+  if (call.is_silent) call.main.kind = FactKind::kNone;  // of what began unrecorded no end is told
   if (rc == MPI_SUCCESS) {
     call.main.request = start_request(thread, request, call.main);
     if (call.main.kind != FactKind::kNone) stage(thread, call.main);

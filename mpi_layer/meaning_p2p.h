@@ -200,10 +200,16 @@ template <> struct Meaning<Fn::Probe> {
     call.main = {};
   }
 };
-template <> struct Meaning<Fn::Iprobe> : Meaning<Fn::Probe> {
+template <> struct Meaning<Fn::Iprobe> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
                        MPI_Status*) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
+    call.run_key = call.comm;
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, int, int, MPI_Comm, int* flag,
+                                              MPI_Status*) noexcept {
+    call.main = {};
+    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
   }
 };
 
@@ -251,11 +257,13 @@ template <> struct Meaning<Fn::Improbe> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
                        MPI_Message*, MPI_Status*& status) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
+    call.run_key = call.comm;
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, int* flag, MPI_Message* message,
                        MPI_Status* status) noexcept {
     call.main = {};
+    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
     if (rc == MPI_SUCCESS && *flag != 0) p2p::matched(thread, call, *message, *status);
   }
 };
@@ -288,8 +296,8 @@ template <> struct Meaning<Fn::Start> : NoMeaning {
   }
 };
 template <> struct Meaning<Fn::Startall> : NoMeaning {
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count, MPI_Request* array) noexcept {
-    for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) start_persistent(thread, array[i]);
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count, const auto& array) noexcept {
+    for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) start_persistent(thread, array[static_cast<std::size_t>(i)]);
   }
 };
 

@@ -30,14 +30,22 @@ namespace completion {
   return handle_of<MPI_Request>(call.second.bytes);
 }
 
-/// Saves an array of handles, and puts statuses of ours in place of MPI_STATUSES_IGNORE.
-[[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const MPI_Request* array) noexcept {
+[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const MPI_Request* from, std::size_t count) noexcept {
+  std::memcpy(to, from, count * sizeof(MPI_Request));
+}
+template <class Handles>
+[[gnu::always_inline]] inline void copy_handles(MPI_Request* to, const Handles& from, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
+/// Saves an array of handles (C's, or Fortran's: anything with operator[]), and puts statuses of ours in place of MPI_STATUSES_IGNORE.
+[[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count, const auto& array) noexcept {
   if (count <= 0 || array == nullptr) return;
   mark_count(call, count);
   call.arrays = claim_arrays(thread, call.depth, count);
   if (call.arrays == nullptr) return;
   call.horizon = requests().horizon();
-  std::memcpy(call.arrays->requests, array, static_cast<std::size_t>(count) * sizeof(MPI_Request));
+  copy_handles(call.arrays->requests, array, static_cast<std::size_t>(count));
 }
 [[gnu::always_inline]] inline void want_statuses(const CallRecord& call, MPI_Status*& statuses) noexcept {
   if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
@@ -68,14 +76,14 @@ bool is_pending_slowly(int error) noexcept;
                           const MPI_Status* statuses) noexcept {
   if (call.arrays == nullptr || outcount == MPI_UNDEFINED || !is_told(rc)) return;
   for (int i = 0; i < outcount; ++i) {
-    complete_at(thread, call, indices[i], statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
+    complete_at(thread, call, indices[i] - call.index_base, statuses != MPI_STATUSES_IGNORE ? statuses + i : nullptr, rc);
   }
 }
 
 /// index: what the call wrote, MPI_UNDEFINED when it completed nothing; not looked at when MPI refused the call.
 [[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc, int index, const MPI_Status* status) noexcept {
-  if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= 0) {
-    complete_request(thread, call.arrays->requests[index], call.horizon, status, rc);
+  if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= call.index_base) {
+    complete_request(thread, call.arrays->requests[index - call.index_base], call.horizon, status, rc);
   }
 }
 
@@ -97,6 +105,7 @@ template <> struct Meaning<Fn::Test> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
     completion::save(call, request);
+    call.run_key = call.second.bytes;
     p2p::want_status(thread, call, status);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*, int* flag,
@@ -108,71 +117,89 @@ template <> struct Meaning<Fn::Test> {
     if (rc != MPI_SUCCESS || *flag != 0) {
       complete_request(thread, request, call.horizon, status, rc);
     } else {
-      note_test(thread, request, call.horizon);
+      call.is_fruitless = true;
+      if (!call.continues_run) note_test(thread, request, call.horizon);
     }
   }
 };
 template <> struct Meaning<Fn::Waitall> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto&,
                        MPI_Status* statuses) noexcept {
     call.main = {};
     completion::complete_all(thread, call, rc, count, statuses);
   }
 };
 template <> struct Meaning<Fn::Testall> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, MPI_Request*, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto&, int* flag,
                        MPI_Status* statuses) noexcept {
     call.main = {};
+    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
     completion::complete_all(thread, call, rc, rc == MPI_SUCCESS && *flag == 0 ? 0 : count, statuses);
   }
 };
 template <> struct Meaning<Fn::Waitany> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* index,
                        MPI_Status* status) noexcept {
     call.main = {};
     completion::complete_any(thread, call, rc, is_refused(rc) ? MPI_UNDEFINED : *index, status);
   }
 };
 template <> struct Meaning<Fn::Testany> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
     p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* index, int* flag,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* index, int* flag,
                        MPI_Status* status) noexcept {
     call.main = {};
+    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
     completion::complete_any(thread, call, rc, !is_refused(rc) && *flag != 0 ? *index : MPI_UNDEFINED, status);
   }
 };
 template <> struct Meaning<Fn::Waitsome> {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, MPI_Request* array, int*, int*,
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
     completion::want_statuses(call, statuses);
   }
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, MPI_Request*, int* outcount, int* indices,
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, const auto&, int* outcount, int* indices,
                        MPI_Status* statuses) noexcept {
     call.main = {};
     completion::complete_some(thread, call, rc, is_refused(rc) ? 0 : *outcount, indices, statuses);
   }
 };
-template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {};
+template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int count, const auto& array,
+                                              int* outcount, int* indices, MPI_Status* statuses) noexcept {
+    call.is_fruitless = rc == MPI_SUCCESS && *outcount == 0;
+    Meaning<Fn::Waitsome>::complete(thread, call, rc, count, array, outcount, indices, statuses);
+  }
+};
+template <> struct Meaning<Fn::Request_get_status> : NoMeaning {
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request request, int*, MPI_Status*) noexcept {
+    call.run_key = key_of(request);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Request, int* flag,
+                                              MPI_Status*) noexcept {
+    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
+  }
+};
 
 template <> struct Meaning<Fn::Cancel> : NoMeaning {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord&, MPI_Request* request) noexcept {

@@ -19,7 +19,8 @@ constexpr const char* kNames[] = {
 };
 
 constexpr const char* kGroupNames[] = {"p2p",  "request", "coll", "comm", "topo",  "group", "attr", "error",
-                                       "info", "type",    "op",   "env",  "spawn", "io",    "rma"};
+                                       "info", "type",    "op",   "env",  "spawn", "io",    "rma",  "convert",
+                                       "time", "tool"};
 static_assert(std::size(kGroupNames) == static_cast<std::size_t>(Group::kCount));
 
 struct NamedOp {
@@ -86,7 +87,8 @@ RegionRole role_of(Group group) {
 }
 
 bool has_full_meaning(Fn fn, const std::string& name) {
-  static const std::set<std::string_view> kFullEnvironment = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort"};
+  static const std::set<std::string_view> kFullEnvironment = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort",
+                                                             "MPI_Pcontrol"};
   switch (group_of(fn)) {
     case Group::kP2p:
     case Group::kColl:
@@ -135,7 +137,8 @@ std::vector<WrappedFunction> wrapped_functions() {
   for (unsigned i = 1; i < kFnEnd; ++i) {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
-    functions.push_back({name, group_name(group_of(fn)), has_full_meaning(fn, name) ? Depth::kFullMeaning : Depth::kEnterLeave});
+    functions.push_back({name, group_name(group_of(fn)), has_full_meaning(fn, name) ? Depth::kFullMeaning : Depth::kEnterLeave,
+                         is_recorded_by_default(fn)});
   }
   std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return functions;

@@ -23,6 +23,7 @@ struct WrappedFunction {
   std::string name;
   std::string group;
   Depth depth;
+  bool is_default;  ///< false: recorded when MEGASCOPE_MPI asks for it
 };
 std::vector<WrappedFunction> wrapped_functions();
 /// Functions that the mpi.h of this build declares and that have no wrapper.

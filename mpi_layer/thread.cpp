@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mpi_layer/abi.h"
+#include "mpi_layer/selection.h"
 
 namespace megascope::mpi {
 namespace {
@@ -23,6 +24,8 @@ MpiThread g_closed_thread{};
 pid_t g_pid = 0;
 std::mutex g_threads_mutex;
 std::vector<MpiThread*> g_threads;
+std::atomic<std::uint8_t> g_gate{0};
+std::atomic<unsigned> g_interfaces{0};
 
 struct CodeRange {
   std::uintptr_t begin;
@@ -57,7 +60,6 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   thread->is_initialized = true;
   const std::lock_guard lock(g_threads_mutex);
   g_threads.push_back(thread);
-  thread->gate = kAllGroups;
   return thread;
 }
 
@@ -115,6 +117,7 @@ constinit thread_local MpiThread* t_thread = &g_closed_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_pid = getpid();
   g_is_multithreaded = is_multithreaded;
+  g_gate.store(kRecords | kBooks, std::memory_order_relaxed);
   g_recorder.store(&recorder, std::memory_order_release);
 }
 
@@ -122,22 +125,39 @@ bool is_forked_child() noexcept { return g_pid != 0 && getpid() != g_pid; }
 
 void close_recording() noexcept {
   g_recorder.store(nullptr, std::memory_order_release);
-  const std::lock_guard lock(g_threads_mutex);
-  for (MpiThread* thread : g_threads) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);
+  set_gates(0);
 }
 
+void set_gates(std::uint8_t gate) noexcept {
+  const std::lock_guard lock(g_threads_mutex);
+  g_gate.store(gate, std::memory_order_relaxed);
+  for (MpiThread* thread : g_threads) {
+    for (std::uint8_t& of_interface : thread->gate) {
+      if (of_interface != 0 || gate == 0) std::atomic_ref(of_interface).store(gate, std::memory_order_relaxed);
+    }
+  }
+}
 
-MpiThread* enter_slowly(Group group) noexcept {
+unsigned interfaces_seen() noexcept { return g_interfaces.load(std::memory_order_relaxed); }
+
+bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
   Recorder* active = recorder();
-  if (active == nullptr) return nullptr;
+  if (active == nullptr) return false;
   MpiThread* thread = t_thread;
   if (thread == &g_closed_thread) {
-    if (is_forked_child()) return nullptr;
+    if (is_forked_child()) return false;
     thread = make_thread(*active);
-    if (thread == nullptr) return nullptr;
+    if (thread == nullptr) return false;
     t_thread = thread;
   }
-  return (thread->gate & bit(group)) != 0 ? thread : nullptr;
+  if (thread->buffer == nullptr || !thread->buffer->is_usable()) return false;  // a forked child; memory ran out
+  const auto index = static_cast<unsigned>(interface);
+  if (thread->gate[index] == 0) {
+    const std::lock_guard lock(g_threads_mutex);
+    thread->gate[index] = g_gate.load(std::memory_order_relaxed);
+    g_interfaces.fetch_or(1U << index, std::memory_order_relaxed);
+  }
+  return (thread->gate[index] & selected) != 0;
 }
 
 bool is_mpi_code(const void* return_address) noexcept {

@@ -22,10 +22,11 @@ struct RequestArrays {
   MPI_Status* statuses;
 };
 
-/// What one thread needs in wrappers. Lies in memory that a forked child sees zeroed: there `gate` is 0 and nothing is
-/// recorded. The owning thread alone uses it, except for `gate`, which end of recording clears from outside.
+/// What one thread needs in wrappers. Lies in memory that a forked child sees zeroed: there every gate is 0 and nothing is
+/// recorded. The owning thread alone uses it, except for `gate`, which the end of
+/// recording clears from outside, and MPI_Pcontrol changes.
 struct MpiThread {
-  std::uint32_t gate;        ///< groups recorded, as bits; 0: nothing
+  std::uint8_t gate[kInterfaceCount];  ///< what is looked at (selection.h); 0: nothing
   bool use_tsc;
   bool is_initialized;       ///< false in a forked child
   std::uint8_t depth;        ///< of calls recorded and not returned
@@ -48,10 +49,19 @@ struct MpiThread {
     std::uint64_t key;
     FileState* state;
   };
+  /// Of Fortran's numbers for communicators and datatypes.
+  struct FortranSlot {
+    std::uint32_t number_plus_1;  ///< 0: none
+    std::uint64_t handle;
+  };
   static constexpr unsigned kFileSlots = 4;
   CommSlot comms[kCacheSlots];
   TypeSlot types[kCacheSlots];
   FileSlot files[kFileSlots];
+  std::uint64_t fortran_comm_generation;
+  std::uint64_t fortran_type_generation;
+  FortranSlot fortran_comms[kCacheSlots];
+  FortranSlot fortran_types[kCacheSlots];
 
   static constexpr unsigned kWindowSlots = 8;
   struct WinSlot {
@@ -71,6 +81,21 @@ struct MpiThread {
   MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth
   RequestArrays arrays[kDepths];  ///< the same for calls over arrays; of the greatest depth, which may be several, none
 
+  /// Calls in a row that found nothing (spin.h); fn kNone: none.
+  struct Run {
+    Fn fn;
+    std::uint32_t count;
+    std::uint64_t key;              ///< request or communicator
+    encoding::Word* call;           ///< where the record lies; valid while end is the buffer's cursor
+    encoding::Word* fact;           ///< null while count is 1
+    encoding::Word* end;
+    encoding::Word first_word;
+    std::uint64_t enter_ticks;
+    std::uint64_t busy_ticks;       ///< in the calls
+    std::uint64_t typical_ticks;    ///< of one call, the last that was measured
+  };
+  Run run;
+
   // Facts of the call being recorded, encoded.
   std::uint32_t staged_words;
   std::uint32_t short_end;   ///< staged_words after the last one that is a short fact
@@ -85,6 +110,10 @@ extern constinit thread_local MpiThread* t_thread;
 void open_recording(Recorder& recorder, bool is_multithreaded);
 /// Closes it for all threads, for good.
 void close_recording() noexcept;
+/// What is recorded from now on, in all threads: kRecords | kBooks, or kBooks alone while MPI_Pcontrol has stopped it.
+void set_gates(std::uint8_t gate) noexcept;
+/// The interfaces through which calls came, as bits of Interface.
+unsigned interfaces_seen() noexcept;
 /// nullptr when not recording.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
@@ -94,8 +123,9 @@ bool is_forked_child() noexcept;
 extern bool g_is_multithreaded;
 inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
 
-/// The slow way into a wrapper: makes the thread's state where it has none. nullptr: this call is not recorded.
-MpiThread* enter_slowly(Group group) noexcept;
+/// The slow way into a wrapper: makes the thread's state where it has none. selected: of the function, in g_selected. false:
+/// this call is not looked at.
+bool enter_slowly(Interface interface, std::uint8_t selected) noexcept;
 
 /// Was the call made from inside the MPI library, one of its components, or us? For nested calls only.
 bool is_mpi_code(const void* return_address) noexcept;

@@ -1,21 +1,29 @@
 #include "mpi_layer/twins.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "mpi_layer/abi.h"
+#include "mpi_layer/mpi_object.h"
 
 namespace megascope::mpi {
 namespace {
 
 template <Fn F, class Pointer>
 struct FirstCall;
-template <Fn F, class... Args>
-struct FirstCall<F, int (*)(Args...)> {
-  static int call(Args... args) {
+template <Fn F, class Result, class... Args>
+struct FirstCall<F, Result (*)(Args...)> {
+  static Result call(Args... args) {
+    resolve_twins();
+    return twin<F>()(args...);
+  }
+};
+
+template <Fn F, class Result, class... Args>
+struct FirstCall<F, Result (*)(Args..., ...)> {
+  static Result call(Args... args, ...) {
     resolve_twins();
     return twin<F>()(args...);
   }
@@ -29,23 +37,6 @@ constexpr const char* kTwinNames[] = {
 };
 
 void* g_object = nullptr;  ///< dlopen handle of the object that defines PMPI_Init
-
-/// Walks the loaded objects: a program may have loaded libmpi privately, where RTLD_NEXT does not look.
-int look_for_mpi(dl_phdr_info* info, std::size_t, void* found) {
-  if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-  void* object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (object == nullptr) return 0;
-  Dl_info where{};
-  void* symbol = dlsym(object, "PMPI_Init");
-  // dlsym also searches what the object depends on: only the definer counts.
-  if (symbol != nullptr && dladdr(symbol, &where) != 0 &&
-      reinterpret_cast<ElfW(Addr)>(where.dli_fbase) == info->dlpi_addr) {
-    *static_cast<void**>(found) = object;
-    return 1;
-  }
-  dlclose(object);
-  return 0;
-}
 
 int missing_twin(...) {
   return 1;  // MPI_ERR_BUFFER … no code fits: nobody can get here, a program without libmpi would not have linked
@@ -64,7 +55,7 @@ void* g_twins[kFnEnd] = {
 void resolve_twins() noexcept {
   static std::once_flag once;
   std::call_once(once, [] {
-    dl_iterate_phdr(look_for_mpi, &g_object);
+    g_object = find_object_that_defines("PMPI_Init");
     for (unsigned fn = 1; fn < kFnEnd; ++fn) {
       void* symbol = g_object != nullptr ? dlsym(g_object, kTwinNames[fn]) : nullptr;
       if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, kTwinNames[fn]);

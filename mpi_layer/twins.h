@@ -25,6 +25,15 @@ struct TwinType;
 #undef MEGASCOPE_MPI
 #pragma GCC diagnostic pop
 
+template <class Pointer>
+struct ResultOfPointer;
+template <class Result, class... Args>
+struct ResultOfPointer<Result (*)(Args...)> {
+  using Type = Result;
+};
+template <Fn F>
+using ResultOf = typename ResultOfPointer<typename TwinType<F>::Pointer>::Type;
+
 /// By Fn. Until the first call of any wrapper each entry leads to a function that finds all of them.
 extern void* g_twins[kFnEnd];
 

@@ -225,7 +225,7 @@ void EventBuffer::end(bool is_owner) noexcept {
   Call call;
   if (fold_decoder_.flush(call)) {
     folded_.add(call);
-    ++calls;
+    calls += call.count;
   }
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
   chunk_->pending[0] = {};

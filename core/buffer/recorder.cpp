@@ -165,6 +165,17 @@ void Recorder::define(const GroupDefinition& group) {
   append_definition(trace::encode(group));
 }
 
+void Recorder::note_message_gaps() {
+  const std::lock_guard lock(mutex_);
+  if (definitions_.info.has_message_gaps) return;
+  definitions_.info.has_message_gaps = true;
+  append_definition(trace::encode_property(trace::kPropertyMessageGaps, "1"));
+}
+
+void Recorder::flush() noexcept {
+  if (has_storage_) note_storage(store_.flush());
+}
+
 bool Recorder::make_definition_room(std::size_t bytes) {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);

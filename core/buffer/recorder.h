@@ -63,6 +63,11 @@ class Recorder {
   void rename_window(WinId window, const std::string& name);
   void define(const GroupDefinition& group);
 
+  /// From here on some messages may not be recorded, though others are.
+  void note_message_gaps();
+  /// What is still in private memory is written to the file.
+  void flush() noexcept;
+
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;
   /// Time of ours outside of the calls.
   void add_overhead(std::uint64_t ticks) noexcept;

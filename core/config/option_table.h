@@ -14,9 +14,11 @@
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
-//   member, type   of `Options`: Path, SizeBytes, Names (a list), bool, or an enum of choices above
+//   member, type   of `Options`: Path, SizeBytes, Names (a list), Items (a list of any
+//                  words), bool, or an enum of choices above
 //   default        as a user would write it; empty_default says what an empty one means
-//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices), on_off()
+//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices), items(),
+//                  on_off()
 //   help           one sentence; example: a value that makes sense
 #define MEGASCOPE_OPTIONS(X) \
   X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::on_off(), "", \
@@ -50,6 +52,11 @@
     "What is printed on rank 0's stderr at the end; the whole report is in the run folder in any " \
     "case.", \
     "short") \
+  X(mpi, Items, "MEGASCOPE_MPI", "", \
+    "every function but handle conversions, MPI_Wtime, MPI_Wtick and MPI_T_*", Accepts::items(), "", \
+    "MPI functions that are recorded, as a list of functions and groups; one with - in front is left " \
+    "out. With - first, the rest is as by default.", \
+    "-MPI_Iprobe+-MPI_Test*") \
   X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", \
     Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Source of time: auto takes the TSC where it is invariant, else CLOCK_MONOTONIC.", \

@@ -67,6 +67,11 @@ bool parse(const OptionRow& row, std::string_view text, Names& value) {
   return true;
 }
 
+bool parse(const OptionRow&, std::string_view text, Items& value) {
+  value.items = split_list(text);
+  return true;
+}
+
 template <class Choice>
 requires std::is_enum_v<Choice>
 bool parse(const OptionRow& row, std::string_view text, Choice& value) {
@@ -158,6 +163,9 @@ std::string accepted_text(const OptionRow& row) {
              human_bytes(row.accepts.most);
     case Accepts::Kind::kWords:
       return "one of " + joined(words, ", ");
+    case Accepts::Kind::kItems:
+      return "a list of functions (MPI_Iprobe, MPI_Test*), groups (p2p, coll, ...; `megascope info` lists "
+             "them), all, none, default";
     case Accepts::Kind::kList:
       return "a list of " + joined(words, ", ") + " (none stands alone)";
   }

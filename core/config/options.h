@@ -15,6 +15,10 @@ namespace megascope::config {
 using Path = std::string;
 using SizeBytes = std::uint64_t;
 using Names = std::vector<std::string>;
+/// A list whose words somebody else understands.
+struct Items {
+  std::vector<std::string> items;
+};
 
 #define MEGASCOPE_CHOICE_ENUMERATOR(enumerator, text) enumerator,
 #define MEGASCOPE_CHOICE_TEXT(enumerator, text) text "|"
@@ -24,7 +28,7 @@ enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
 /// What an option accepts. Plain constants of the table; `words` ends each word with '|'.
 struct Accepts {
-  enum class Kind { kAnything, kRange, kWords, kList, kSwitch };
+  enum class Kind { kAnything, kRange, kWords, kList, kItems, kSwitch };
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -36,6 +40,7 @@ struct Accepts {
   }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
+  static constexpr Accepts items() { return {Kind::kItems, 0, 0, {}}; }
   static constexpr Accepts on_off() { return {Kind::kSwitch, 0, 0, {}}; }
 };
 

@@ -35,8 +35,10 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  /// Before MPI is started. Reads the options once. false: record nothing, do nothing.
-  virtual bool prepare() = 0;
+  /// Understands the words of an option and says, a sentence each, which ones it does not.
+  using ItemReader = std::vector<std::string> (*)(const std::vector<std::string>& items);
+  /// Before MPI is started. Reads the options once. select_functions: of MEGASCOPE_MPI. false: record nothing, do nothing.
+  virtual bool prepare(ItemReader select_functions) = 0;
   virtual bool uses_tsc() const = 0;
   /// The user vouches that all ranks have the library.
   virtual bool is_company_vouched() const = 0;

@@ -68,6 +68,9 @@ enum class FactKind : std::uint8_t {
   kFlush = 36,           ///< peer or kNoPeer; bytes: 1 when only local completion was asked for
   kWinSync = 37,         ///< RmaSync: memory
   kWindow = 38,          ///< a call about the window that does none of this; bytes attached
+  kRepeated = 60,        ///< encoding only: the record stands for `request` calls in a row that found nothing, in which
+                         ///< `bytes` ticks were spent; the duration is from the first entry to the last return
+  kCallSite = 61,        ///< request: where the call was made, a CallSiteDefinition
 };
 
 struct Fact {
@@ -122,10 +125,17 @@ struct Call {
   RegionId region = kNoRegion;
   CommId comm = kNoComm;      ///< the communicator argument, where there is one
   std::uint8_t depth = 0;     ///< > 0: made inside a callback (attribute, operator, error handler) of an enclosing call
+  std::uint32_t count = 1;    ///< calls in a row that this one stands for: tests and probes that found nothing
+  std::uint64_t inside_ns = 0;  ///< time spent in them, where count > 1; else see time_inside()
   bool is_pending = false;    ///< had been entered but not left when the trace ended; leave_ns is the trace's end
   std::span<const Fact> facts;  ///< in order; valid until the stream is advanced
   std::span<const Fact> posted = {};  ///< of a pending call: what it was called with, nothing of which has happened; valid like facts
 };
+
+/// Time spent in the call, or in the calls that it stands for.
+constexpr std::uint64_t time_inside(const Call& call) {
+  return call.count > 1 ? call.inside_ns : call.leave_ns - call.enter_ns;
+}
 
 /// Calls of one location, in order of entry: an enclosing call comes before those made inside of it.
 /// One reader thread.

@@ -8,7 +8,7 @@
 /// A call's own words, for the two that read them: the decoder and the sum into a profile.
 namespace megascope::encoding {
 
-inline constexpr FactKind kLastFactKind = FactKind::kFileUsed;
+inline constexpr FactKind kLastFactKind = FactKind::kCallSite;
 
 inline bool is_region(Word word) {
   const auto region = static_cast<unsigned>(word & 0xFFFF);
@@ -60,6 +60,7 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   call.comm = comm16 == kWideComm ? kNoComm : comm16;
   call.depth = static_cast<std::uint8_t>((second >> 56) & kDepthMask);
   call.is_pending = false;
+  call.count = 1;
   fact_count = 0;
   if (kind == FactKind::kNone) return size;
   fact_count = 1;

@@ -173,6 +173,7 @@ struct ProcessInfo {
   std::vector<ClockPoint> clock_points;  ///< in time order; at least one
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
+  bool has_message_gaps = false;     ///< recording was off for some messages: their order says nothing
   std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
 };
 

@@ -33,7 +33,7 @@ class MessageScan {
     while (const Call* call = calls.next(location)) {
       for (const Fact& fact : call->facts) add(fact, result_.flow_ids_[location]);
     }
-    if (lacks_beginning()) postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
+    if (lacks_messages()) postings_.assign(postings_.size(), 0);  // counted from anywhere, the names would be wrong
     count_postings();
     for (auto& slots : result_.flow_ids_) {
       for (std::uint64_t& slot : slots) slot = slot == 0 ? 0 : postings_[slot - 1];
@@ -42,8 +42,9 @@ class MessageScan {
   }
 
  private:
-  bool lacks_beginning() const {
-    return std::ranges::any_of(source_.process(world_rank_).locations, &LocationDefinition::lacks_beginning);
+  bool lacks_messages() const {
+    return source_.process(world_rank_).info.has_message_gaps ||
+           std::ranges::any_of(source_.process(world_rank_).locations, &LocationDefinition::lacks_beginning);
   }
   void add(const Fact& fact, std::vector<std::uint64_t>& slots) {
     switch (fact.kind) {

@@ -16,7 +16,8 @@ namespace megascope {
 ///
 /// A receive that never completed counts where it was posted for one source and tag; where it had wildcards it is left
 /// out. What was cancelled is left out. Two threads that post to one series at the same time have no order in MPI: here
-/// it is the one of entering the calls. A process whose first calls were given up (policy flight) names nothing.
+/// it is the one of entering the calls. A process whose first calls were given up (policy flight), or whose
+/// recording was off for some messages, names nothing.
 ///
 /// Made by one pass over all calls of the process. Memory: 8 bytes a message, twice that while it is made.
 class MessageOrder {

@@ -229,16 +229,16 @@ void Profile::add(const Call& call) {
   CallShape shape;
   for (const Fact& fact : call.facts) note(fact, shape);
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
-  const std::uint64_t returned = call.is_pending ? 0 : 1;
+  const std::uint64_t returned = call.is_pending ? 0 : call.count;
   CallTotals& totals = row(
       pack({call.region, comm, size_class(shape.bytes_sent + shape.bytes_received), shape.peer}), returned);
   totals.calls += returned;
   totals.bytes_sent += shape.bytes_sent;
   totals.bytes_received += shape.bytes_received;
   if (call.depth == 0 && call.leave_ns > call.enter_ns) {
-    const std::uint64_t time = call.leave_ns - call.enter_ns;
+    const std::uint64_t time = time_inside(call);
     totals.time += time;
-    totals.max_time = std::max(totals.max_time, time);
+    totals.max_time = std::max(totals.max_time, time / call.count);
     if (shape.file != nullptr && shape.is_of_one_file && shape.peer == PeerClass::kNone) shape.file->totals.time += time;
   }
   first_enter_ = std::min(first_enter_, call.enter_ns);

@@ -106,6 +106,7 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
   else if (name == kPropertyJob) info.job = std::move(value);
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
+  else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
   else return false;
   return true;
 }

@@ -86,7 +86,7 @@ std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& p
   std::size_t end = kBareWords;
   for (; end < words.size() && (words[end] & 0xFFFF) == kShortFact; ++end) {
     const auto kind = static_cast<FactKind>((words[end] >> 16) & 0xFF);
-    if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration) return 0;
+    if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration || kind == FactKind::kRepeated) return 0;
   }
   if (end == words.size() || !is_region(words[end])) return 0;
   facts_.clear();
@@ -128,7 +128,7 @@ std::uint64_t CallDecoder::add_all_to(Profile& profile) {
     }
     if (!next(call)) return count;
     profile.add(call);
-    ++count;
+    count += call.count;
   }
 }
 

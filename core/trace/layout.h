@@ -88,6 +88,7 @@ inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
+inline constexpr char kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
 inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }
 

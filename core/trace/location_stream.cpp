@@ -9,8 +9,13 @@ LocationStream::LocationStream(const TraceFile& file, LocationId location, const
 
 bool LocationStream::next(Call& call) {
   if (!next_ticks(call)) return false;
+  const std::uint64_t ticks = call.leave_ns - call.enter_ns;
   call.enter_ns = map_.to_ns(call.enter_ns);
   call.leave_ns = map_.to_ns(call.leave_ns);
+  if (call.count > 1 && ticks != 0) {
+    const double share = static_cast<double>(call.inside_ns) / static_cast<double>(ticks);
+    call.inside_ns = static_cast<std::uint64_t>(share * static_cast<double>(call.leave_ns - call.enter_ns));
+  }
   return true;
 }
 

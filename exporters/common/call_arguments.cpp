@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, kArgumentNameCount> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
     "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
-    "transfers",    "file_bytes", "size"};
+    "transfers",    "file_bytes", "size", "call_count"};
 
 }  // namespace
 
@@ -139,6 +139,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   }
   summary.files.tell(result, summary.sent.count + summary.received.count > 0);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
+  if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
   if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
   return result;
 }

@@ -14,7 +14,7 @@ namespace megascope::timeline {
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
   kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
-  kTransfers, kFileBytes, kSize, kCount
+  kTransfers, kFileBytes, kSize, kCallCount, kCount
 };
 inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
 

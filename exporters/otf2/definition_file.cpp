@@ -65,6 +65,9 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kMpiError), text("mpi_error"),
       text("the MPI error code that the call returned"), OTF2_TYPE_INT64));
+  check(OTF2_GlobalDefWriter_WriteAttribute(
+      writer_, static_cast<std::uint32_t>(EventAttribute::kCallCount), text("call_count"),
+      text("unsuccessful calls in a row that the call stands for"), OTF2_TYPE_UINT64));
   if (definitions_.files.handles.empty()) return;
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),

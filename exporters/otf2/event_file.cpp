@@ -98,7 +98,10 @@ void EventFile::enter(const Call& call) {
   frame.index = call_count_;
   frame.facts.clear();
   if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
-  check(OTF2_EvtWriter_Enter(writer_, nullptr, advance(call.enter_ns), frame.region));
+  if (call.count > 1) {
+    check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count));
+  }
+  check(OTF2_EvtWriter_Enter(writer_, call.count > 1 ? attributes_ : nullptr, advance(call.enter_ns), frame.region));
   for (const Fact& fact : call.facts) start(fact, frame);
 }
 

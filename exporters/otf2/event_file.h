@@ -23,9 +23,10 @@ namespace megascope::otf2 {
 enum class EventAttribute : std::uint32_t {
   kUnfinished,  ///< uint8 on a Leave: the call had not returned when the trace ended
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
+  kCallCount,   ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
   kFileOffset,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
 };
-inline constexpr std::uint32_t kEventAttributeCount = 3;
+inline constexpr std::uint32_t kEventAttributeCount = 4;
 
 /// Facts about a whole archive that are known once events have been written.
 struct EventSummary {

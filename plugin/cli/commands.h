@@ -22,6 +22,7 @@ int run_command(const RunArguments& arguments);
 struct InfoArguments {
   bool as_json = false;
   bool as_options_markdown = false;
+  bool as_functions = false;
 };
 int show_info(const InfoArguments& arguments);
 

@@ -53,7 +53,8 @@ Json functions_json() {
   for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
     wrapped.push_back({{"name", function.name},
                        {"group", function.group},
-                       {"depth", depth_name(function.depth)}});
+                       {"depth", depth_name(function.depth)},
+                       {"default", function.is_default}});
   }
   return {{"wrapped", std::move(wrapped)}, {"not_wrapped", mpi::functions_not_wrapped()}};
 }
@@ -92,24 +93,58 @@ std::string info_json() {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-std::string functions_text() {
+struct Count {
   std::size_t full = 0;
-  const std::vector<mpi::WrappedFunction> wrapped = mpi::wrapped_functions();
-  for (const mpi::WrappedFunction& function : wrapped)
-    full += function.depth == mpi::Depth::kFullMeaning ? 1U : 0U;
-  const std::vector<std::string> missing = mpi::functions_not_wrapped();
-  std::string text = fmt::format(
-      "MPI functions  {} recorded: {} with full meaning, {} with entry and exit; {} not wrapped\n",
-      wrapped.size(), full, wrapped.size() - full, missing.size());
+  std::size_t plain = 0;
+  std::size_t off = 0;
+};
+void count(Count& into, const mpi::WrappedFunction& function) {
+  (function.depth == mpi::Depth::kFullMeaning ? into.full : into.plain) += 1;
+  into.off += function.is_default ? 0U : 1U;
+}
+
+/// `words` in lines that begin with `indent` blanks.
+std::string wrapped_lines(const std::vector<std::string>& words, std::size_t indent) {
+  std::string text;
   std::string line;
-  for (const std::string& name : missing) {
-    if (line.size() + name.size() > 84) {
-      text += "               " + line + '\n';
+  for (const std::string& word : words) {
+    if (line.size() + word.size() > 84) {
+      text += std::string(indent, ' ') + line + '\n';
       line.clear();
     }
-    line += (line.empty() ? "" : " ") + name;
+    line += (line.empty() ? "" : " ") + word;
   }
-  return line.empty() ? text : text + "               " + line + '\n';
+  return line.empty() ? text : text + std::string(indent, ' ') + line + '\n';
+}
+
+std::string functions_summary() {
+  Count all;
+  std::map<std::string, Count> groups;
+  for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
+    count(all, function);
+    count(groups[function.group], function);
+  }
+  const std::vector<std::string> missing = mpi::functions_not_wrapped();
+  std::string text = fmt::format(
+      "MPI functions  {} can be recorded: {} with full meaning, {} with entry and exit ({} of them only\n"
+      "               when MEGASCOPE_MPI asks for them); {} not at all. `megascope info --functions` lists them.\n",
+      all.full + all.plain, all.full, all.plain, all.off, missing.size());
+  text += wrapped_lines(missing, 15);
+  std::vector<std::string> names;
+  for (const auto& [name, of_group] : groups) names.push_back(fmt::format("{} {},", name, of_group.full + of_group.plain));
+  if (!names.empty()) names.back().pop_back();
+  return text + "Groups         " + wrapped_lines(names, 15).substr(15);
+}
+
+std::string functions_text() {
+  std::string text;
+  for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
+    text += fmt::format("{:<36} {:<8} {}{}\n", function.name, function.group,
+                        function.depth == mpi::Depth::kFullMeaning ? "full meaning" : "entry and exit",
+                        function.is_default ? "" : ", when MEGASCOPE_MPI asks for it");
+  }
+  for (const std::string& name : mpi::functions_not_wrapped()) text += fmt::format("{:<36} {:<8} not recorded\n", name, "");
+  return text;
 }
 
 std::string info_text() {
@@ -123,7 +158,7 @@ std::string info_text() {
     text += fmt::format("Export         {:<9} {}\n", module.name,
                         module.status.is_ok() ? "yes" : "no: " + module.status.message());
   }
-  text += "Not yet there  Fortran interfaces, GPU activity, live view\n" + functions_text();
+  text += "Not yet there  Fortran interfaces, GPU activity, live view\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {
     text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,
@@ -137,6 +172,7 @@ std::string info_text() {
 int show_info(const InfoArguments& arguments) {
   const std::string text = arguments.as_options_markdown ? config::options_markdown()
                            : arguments.as_json           ? info_json()
+                           : arguments.as_functions      ? functions_text()
                                                          : info_text();
   std::fputs(text.c_str(), stdout);
   return kSuccess;

@@ -78,6 +78,9 @@ struct CommandLine {
         ->add_flag("--options-markdown", info.as_options_markdown,
                    "The options as a page of documentation")
         ->excludes(json);
+    command
+        ->add_flag("--functions", info.as_functions, "Every MPI function: its group and how much is recorded of it")
+        ->excludes(json);
   }
 
   void add_report() {

@@ -44,8 +44,9 @@ bool is_first_on_node() {
 
 }  // namespace
 
-bool Session::prepare() {
+bool Session::prepare(ItemReader select_functions) {
   options_ = config::load_options(config::environment_entries());
+  for (std::string& problem : select_functions(options_.values.mpi.items)) options_.problems.push_back(std::move(problem));
   if (options_.is_refused()) {
     if (is_first_by_launcher()) {
       for (const std::string& problem : options_.problems) say(problem);

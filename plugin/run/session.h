@@ -15,7 +15,7 @@ namespace megascope::run {
 /// One process's part of a run, from MPI_Init to MPI_Finalize. One thread at a time.
 class Session final : public Runtime {
  public:
-  bool prepare() override;
+  bool prepare(ItemReader select_functions) override;
   bool uses_tsc() const override { return use_tsc_; }
   bool is_company_vouched() const override { return options_.values.all_ranks; }
   const std::string& own_run_id() const override { return own_run_id_; }

@@ -100,7 +100,7 @@ def judge_traces(run_folder, arguments):
         fail(f"report.json: losses {lost}, ranks {report['ranks']}")
     otf2 = judge(["/usr/bin/python3", f"{arguments.tools}/check_otf2.py", str(run_folder / "trace.otf2")], "OTF2")
     calls = sum(otf2["calls"].values())
-    if calls != report["mpi_calls"] or otf2["events"]["Enter"] != calls:
+    if calls != report["mpi_calls"] or otf2["events"]["Enter"] > calls:
         fail(f"calls: {report['mpi_calls']} in the report, {calls} in OTF2")
     by_function = {name: row["calls"] for name, row in report["functions"].items()}
     if by_function != otf2["calls"]:

@@ -41,7 +41,7 @@ TEST(Options, AreReadFromTheEnvironment) {
       load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
             "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
             "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
-            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true"});
+            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -49,6 +49,7 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.buffer_policy, BufferPolicy::kFlight);
   EXPECT_THAT(loaded.values.exports, ElementsAre("otf2"));
   EXPECT_EQ(loaded.values.clock, ClockChoice::kMonotonic);
+  EXPECT_THAT(loaded.values.mpi.items, ElementsAre("-MPI_Iprobe", "coll"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);
   EXPECT_TRUE(loaded.values.strict);

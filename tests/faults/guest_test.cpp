@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 
 #include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
@@ -74,6 +75,21 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
                                     "MEGASCOPE_EXPORT?\n"), 1) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
+}
+
+TEST(Options, AFunctionThatIsLeftOutIsNotRecorded) {
+  Trial trial("finish");
+  trial.with("MEGASCOPE_MPI=-MPI_Isend+-MPI_Rcv");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_MPI: -MPI_Rcv is neither a function nor a group and is passed "
+                                    "over: did you mean MPI_Recv?\n"), 1) << ending.err;
+  const Read read = trial.trace();
+  std::map<std::string, int> counts;
+  for (const Row& row : read.locations.at(0)) ++counts[row.function];
+  EXPECT_EQ(counts["MPI_Isend"], 0);
+  EXPECT_GT(counts.size(), 2U);
+  EXPECT_TRUE(read.definitions.info.has_message_gaps);
 }
 
 TEST(Options, StrictEndsTheProgramAtStart) {

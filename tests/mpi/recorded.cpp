@@ -40,6 +40,7 @@ class Words {
     std::string words = region != nullptr ? region->name : "unknown region";
     if (call.comm != kNoComm) words += " on " + name_of(process_, call.comm);
     if (call.depth != 0) words += " depth " + number(call.depth);
+    if (call.count > 1) words += " times " + number(call.count);
     if (call.is_pending) words += " pending";
     const char* separator = " | ";
     for (const Fact& fact : call.facts) {

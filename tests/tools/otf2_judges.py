@@ -65,6 +65,12 @@ class World:
         return remote[peer] if peer < len(remote) else None
 
 
+def calls_of(enter):
+    """How many calls an Enter stands for: more than one for a run of tests that found nothing."""
+    counts = [value for attribute, value in (enter.attributes or {}).items() if attribute.name == "call_count"]
+    return counts[0] if counts else 1
+
+
 class Stacks:
     """Every Enter has its Leave, properly nested; also threads begin and end."""
 
@@ -80,8 +86,9 @@ class Stacks:
     def see(self, location, event):
         if isinstance(event, ev.Enter):
             self._open[location].append(event.region)
-            self._calls[event.region.name] += 1
-            self._by_rank[World.rank(location)][event.region.name] += 1
+            calls = calls_of(event)
+            self._calls[event.region.name] += calls
+            self._by_rank[World.rank(location)][event.region.name] += calls
         elif isinstance(event, ev.Leave):
             stack = self._open[location]
             if not stack or stack.pop() is not event.region:

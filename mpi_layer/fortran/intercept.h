@@ -1,0 +1,141 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "mpi_layer/fortran/arguments.h"
+#include "mpi_layer/fortran/twins.h"
+#include "mpi_layer/intercept.h"
+
+/// The body of the Fortran wrappers. A Fortran caller passes addresses: of each argument, of ierror, then the lengths of
+/// CHARACTER arguments, each in one register or stack word; here all of them are `void*`, and go to the pmpi procedure as
+/// they came, except for an ignored status and an ierror that `use mpi_f08` left out, which are replaced by ours.
+namespace megascope::mpi::fortran {
+
+template <Fn F>
+inline constexpr bool kHasMeaning = !requires { Meaning<F>::kSaysNothing; };
+
+/// Signature: of the C function.
+template <Fn F, Row R, Interface I, class Signature>
+struct Wrapper;
+
+template <Fn F, Row R, Interface I, class... Args>
+struct Wrapper<F, R, I, int (*)(Args...)> {
+  static constexpr std::size_t kArguments = sizeof...(Args);
+  static constexpr auto kInterface = static_cast<unsigned>(I);
+
+  /// As mpi::Wrapper::call: a jump with the caller's return address.
+  template <class... Slots>
+  [[gnu::always_inline]] static void call(Slots... slots) {
+    if ((t_thread->gate[kInterface] & selected()) != 0) [[likely]] return record(slots...);
+    return pass(slots...);
+  }
+
+ private:
+  static std::uint8_t selected() noexcept { return g_selected[family_of(I)][static_cast<unsigned>(R)]; }
+
+  template <class... Slots>
+  [[gnu::noinline]] static void pass(Slots... slots) {
+    if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
+    const bool is_looked_at = selected() != 0 && recorder() != nullptr && enter_slowly(I, selected());
+    if (!is_looked_at) return twin<I, R, Slots...>()(slots...);
+    return record(slots...);
+  }
+
+  template <class... Slots>
+  [[gnu::noinline]] static void record(Slots... slots) {
+    MpiThread* thread = t_thread;
+    Nesting nesting{.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))};
+    CallRecord call;
+    call.fn = F;
+    call.index_base = 1;
+    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<I, R, Slots...>()(slots...);
+    const std::array<void*, sizeof...(Slots)> passed{slots...};
+    record_nested(*thread, call, nesting, passed, std::index_sequence_for<Args...>(),
+                  std::make_index_sequence<sizeof...(Slots) - kArguments - 1>());
+  }
+
+  /// Which of the lengths is that of argument `index`.
+  static constexpr std::size_t length_slot(std::size_t index) {
+    constexpr bool kTexts[] = {kIsText<Args>..., false};
+    std::size_t slot = kArguments + 1;
+    for (std::size_t i = 0; i < index; ++i) slot += kTexts[i] ? 1 : 0;
+    return slot;
+  }
+  template <std::size_t Index, class Passed>
+  [[gnu::always_inline]] static std::size_t length_of(const Passed& passed) noexcept {
+    if constexpr (length_slot(Index) < std::tuple_size_v<Passed>) {
+      return reinterpret_cast<std::size_t>(passed[length_slot(Index)]);
+    }
+    return 0;
+  }
+
+  template <class Passed, std::size_t... A, std::size_t... L>
+  [[gnu::always_inline]] static void record_nested(MpiThread& thread, CallRecord& call, const Nesting& nesting,
+                                                   const Passed& passed, std::index_sequence<A...>,
+                                                   std::index_sequence<L...>) {
+    MPI_Fint own_error = MPI_SUCCESS;
+    void* const error = passed[kArguments] != nullptr ? passed[kArguments] : &own_error;
+    const auto twin_procedure =
+        twin<I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
+             decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
+    call.is_silent = is_silent<F>(thread, I);
+    call.enter_ticks = clock::ticks(thread.use_tsc);
+    if constexpr (kHasMeaning<F>) {
+      std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
+      Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
+      if constexpr (may_repeat(F)) call.continues_run = continues_run(thread, call);
+      if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+      enter_mpi(thread, call, nesting);
+      twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
+      if (!leave_mpi(thread, nesting)) return;
+      std::uint64_t leave_ticks = read_leave<F>(thread, call);
+      const int rc = *static_cast<const MPI_Fint*>(error);
+      if (rc == MPI_SUCCESS) (std::get<A>(arguments).returned(thread), ...);
+      Meaning<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
+      if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;
+      finish(thread, call, leave_ticks, rc);
+    } else {
+      if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+      enter_mpi(thread, call, nesting);
+      twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
+      if (!leave_mpi(thread, nesting)) return;
+      finish(thread, call, clock::ticks(thread.use_tsc), *static_cast<const MPI_Fint*>(error));
+    }
+  }
+
+  [[gnu::always_inline]] static void finish(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks,
+                                            int rc) noexcept {
+    if (call.is_silent) [[unlikely]] {
+      thread.staged_words = 0;
+      return;
+    }
+    write_call(thread, call, leave_ticks, rc);
+  }
+};
+
+}  // namespace megascope::mpi::fortran
+
+/// Defines mpi_x_ with its other spellings, and mpi_x_f08_. A C name of our own, so that no macro of mpi.h meets it.
+#define MEGASCOPE_FORTRAN_SYMBOL(function, symbol, name, lower, interface, slots, arguments)                          \
+  extern "C" [[gnu::visibility("default")]] void function slots __asm__(symbol);                                      \
+  extern "C" void function slots {                                                                                    \
+    megascope::mpi::fortran::Wrapper<megascope::mpi::Fn::name, megascope::mpi::fortran::Row::lower##_,                \
+                                     megascope::mpi::Interface::interface,                                            \
+                                     megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;     \
+  }
+#define MEGASCOPE_FORTRAN_ALIAS(function, symbol, target) \
+  extern "C" [[gnu::visibility("default"), gnu::alias(target)]] void function() __asm__(symbol);
+#define MEGASCOPE_FORTRAN_ALIASES(lower, upper)                                                \
+  MEGASCOPE_FORTRAN_ALIAS(megascope_bare_##lower, "mpi_" #lower, "mpi_" #lower "_")            \
+  MEGASCOPE_FORTRAN_ALIAS(megascope_double_##lower, "mpi_" #lower "__", "mpi_" #lower "_")     \
+  MEGASCOPE_FORTRAN_ALIAS(megascope_upper_##lower, "MPI_" #upper, "mpi_" #lower "_")
+#define MEGASCOPE_FORTRAN_WRAPPERS(name, lower, upper, slots, arguments)                                            \
+  MEGASCOPE_FORTRAN_SYMBOL(megascope_f_##lower, "mpi_" #lower "_", name, lower, kFortran, slots, arguments)         \
+  MEGASCOPE_FORTRAN_SYMBOL(megascope_f08_##lower, "mpi_" #lower "_f08_", name, lower, kFortran08, slots, arguments) \
+  MEGASCOPE_FORTRAN_ALIASES(lower, upper)

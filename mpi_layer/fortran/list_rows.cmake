@@ -1,0 +1,57 @@
+# Writes fortran_<file>.inc beside each other from table/<file>.inc: a row MEGASCOPE_FORTRAN(name, lower, UPPER, (slots),
+# (arguments)) for each row of the table. A slot is what a Fortran caller passes in one register or stack word: the address
+# of each argument, the address of ierror, the length of each CHARACTER argument.
+# TABLE (folder), FILES (with commas between), OUTPUT (folder).
+
+cmake_minimum_required(VERSION 3.20)
+
+# Functions whose Fortran interface has a second name, for results of TYPE(C_PTR).
+set(with_cptr Alloc_mem Win_allocate Win_allocate_shared Win_shared_query)
+
+function(numbered count prefix result)
+  set(names)
+  if(count GREATER 0)
+    foreach(i RANGE 1 ${count})
+      list(APPEND names "${prefix}a${i}")
+    endforeach()
+  endif()
+  list(JOIN names ", " joined)
+  set(${result} "${joined}" PARENT_SCOPE)
+endfunction()
+
+function(row_of name suffix slots result)
+  string(TOLOWER "${name}${suffix}" lower)
+  string(TOUPPER "${name}${suffix}" upper)
+  numbered(${slots} "void* " parameters)
+  numbered(${slots} "" arguments)
+  set(${result} "MEGASCOPE_FORTRAN(${name}, ${lower}, ${upper}, (${parameters}), (${arguments}))\n" PARENT_SCOPE)
+endfunction()
+
+string(REPLACE "," ";" files "${FILES}")
+foreach(file IN LISTS files)
+  file(READ "${TABLE}/${file}.inc" text)
+  string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+  string(REPLACE "[]" "" text "${text}")
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  set(row "MEGASCOPE_MPI\\(([A-Za-z0-9_]+), *k[A-Za-z0-9]+, *\\(([^()]*)\\), *\\(([^()]*)\\)\\)")
+  string(REGEX MATCHALL "${row}" rows "${text}")
+  set(output "// Made from table/${file}.inc.\n")
+  foreach(one IN LISTS rows)
+    string(REGEX MATCH "${row}" whole "${one}")
+    set(name "${CMAKE_MATCH_1}")
+    set(parameters " ${CMAKE_MATCH_2}")
+    set(names "${CMAKE_MATCH_3}")
+    string(REGEX MATCHALL "[A-Za-z0-9_]+" arguments "${names}")
+    string(REGEX MATCHALL " char[ *]" lengths "${parameters}")
+    list(LENGTH arguments argument_count)
+    list(LENGTH lengths length_count)
+    math(EXPR slots "${argument_count} + 1 + ${length_count}")
+    row_of(${name} "" ${slots} line)
+    string(APPEND output "${line}")
+    if(name IN_LIST with_cptr)
+      row_of(${name} "_cptr" ${slots} line)
+      string(APPEND output "${line}")
+    endif()
+  endforeach()
+  file(WRITE "${OUTPUT}/fortran_${file}.inc" "${output}")
+endforeach()

@@ -1,0 +1,94 @@
+#include "mpi_layer/fortran/twins.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "mpi_layer/fortran/handles.h"
+#include "mpi_layer/mpi_object.h"
+#include "mpi_layer/selection.h"
+
+namespace megascope::mpi::fortran {
+
+constinit void* g_twins[kFamilyCount][kRowEnd] = {};
+constinit std::uint8_t g_selected[kFamilyCount][kRowEnd] = {};
+
+namespace {
+
+constexpr const char* kNames[] = {
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) MEGASCOPE_WHERE_DECLARED(name, "pmpi_" #lower,)
+#include "mpi_layer/fortran/rows.inc"
+#undef MEGASCOPE_FORTRAN
+};
+constexpr Fn kFunctions[] = {
+#define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) MEGASCOPE_WHERE_DECLARED(name, Fn::name,)
+#include "mpi_layer/fortran/rows.inc"
+#undef MEGASCOPE_FORTRAN
+};
+constexpr const char* kEndings[kFamilyCount] = {"_", "_f08_"};
+
+std::mutex g_mutex;
+std::atomic<bool> g_is_resolved[kFamilyCount];
+bool g_lacks_twin[kFamilyCount][kRowEnd];
+
+/// Nobody can get here: a program that calls what no library defines would not have started without us.
+void missing_twin() {
+  constexpr char kText[] = "megascope: a Fortran MPI procedure was called that no library defines\n";
+  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+
+void resolve_row(unsigned family, unsigned row, void* object) {
+  const std::string name = std::string(kNames[row]) + kEndings[family];
+  void* symbol = object != nullptr ? dlsym(object, name.c_str()) : nullptr;
+  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str());
+  g_lacks_twin[family][row] = symbol == nullptr;
+  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str() + 1);  // mpi_x_ of the next library
+  g_lacks_twin[family][row] = g_lacks_twin[family][row] && symbol != nullptr;
+  g_twins[family][row] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
+}
+
+void take_selection(unsigned family) {
+  for (unsigned row = 0; row < kRowEnd; ++row) {
+    const std::uint8_t selected = mpi::g_selected[static_cast<unsigned>(kFunctions[row])];
+    std::atomic_ref(g_selected[family][row])
+        .store(g_lacks_twin[family][row] ? std::uint8_t{0} : selected, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+void resolve_twins(Interface interface) noexcept {
+  const unsigned family = family_of(interface);
+  if (g_is_resolved[family].load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(g_mutex);
+  if (g_is_resolved[family].load(std::memory_order_relaxed)) return;
+  const std::string init = std::string("pmpi_init") + kEndings[family];
+  void* const object = find_object_that_defines(init.c_str());
+  for (unsigned row = 0; row < kRowEnd; ++row) resolve_row(family, row, object);
+  resolve_sentinels();
+  take_selection(family);
+  g_is_resolved[family].store(true, std::memory_order_release);
+}
+
+void refresh_selection() noexcept {
+  const std::lock_guard lock(g_mutex);
+  for (unsigned family = 0; family < kFamilyCount; ++family) {
+    if (g_is_resolved[family].load(std::memory_order_relaxed)) take_selection(family);
+  }
+}
+
+std::vector<std::string> names_without_twin() {
+  const std::lock_guard lock(g_mutex);
+  std::vector<std::string> names;
+  for (unsigned family = 0; family < kFamilyCount; ++family) {
+    for (unsigned row = 0; row < kRowEnd; ++row) {
+      if (g_lacks_twin[family][row]) names.push_back(std::string(kNames[row] + 1) + kEndings[family]);
+    }
+  }
+  return names;
+}
+
+}  // namespace megascope::mpi::fortran
