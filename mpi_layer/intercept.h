@@ -7,6 +7,7 @@
 
 #include "mpi_layer/abi.h"
 #include "mpi_layer/call_record.h"
+#include "mpi_layer/call_sites.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/selection.h"
 #include "mpi_layer/spin.h"
@@ -114,6 +115,15 @@ template <Fn F>
   return false;
 }
 
+/// Before the call, of one that may be part of a run: is it?
+template <Fn F>
+[[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call, const void* return_address) noexcept {
+  if constexpr (may_repeat(F)) {
+    if (g_wants_call_sites) [[unlikely]] call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
+    call.continues_run = continues_run(thread, call);
+  }
+}
+
 /// The body of every C wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
 /// longjmp, pass through: there is nothing to clean up here (no landing pad), what is left behind is the mark of the call
 /// and a stale frame address, which only makes the next calls ask where they come from.
@@ -150,7 +160,7 @@ struct Wrapper<F, Result (*)(Args...)> {
     call.is_silent = is_silent<F>(*thread, Interface::kC);
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
-    if constexpr (may_repeat(F)) call.continues_run = continues_run(*thread, call);
+    look_at_run<F>(*thread, call, __builtin_return_address(0));
     if (call.depth == 0 && !call.is_silent) mark_pending(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);
     const Result result = twin<F>()(args...);
@@ -161,6 +171,7 @@ struct Wrapper<F, Result (*)(Args...)> {
       rc = result;
       Meaning<F>::complete(*thread, call, rc, args...);
     }
+    if (g_wants_call_sites) [[unlikely]] stage_call_site(*thread, __builtin_return_address(0));
     if (is_written_as_run<F>(*thread, call, leave_ticks, rc)) return result;
     if (call.is_silent) [[unlikely]] {
       thread->staged_words = 0;

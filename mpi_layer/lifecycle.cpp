@@ -4,6 +4,7 @@
 
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
+#include "mpi_layer/call_sites.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/mpi_collective.h"
@@ -70,6 +71,7 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
   facts.is_first_here = g_world_rank == 0 || (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
   facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
+  g_wants_call_sites = runtime().wants_call_sites();
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
   if (recorder == nullptr) return;

@@ -16,13 +16,14 @@ void append_fact(MpiThread& thread) noexcept {
   run.end = buffer.cursor();
 }
 
-bool extend(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks) noexcept {
+/// leave_ticks: not after the true one.
+bool extend(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   MpiThread::Run& run = thread.run;
   const std::uint64_t duration = leave_ticks - run.enter_ticks;
   const bool is_new = run.fact == nullptr;
   if (duration >= kLongDuration || (is_new && !thread.buffer->has_room(kMediumWords))) return false;
   ++run.count;
-  run.busy_ticks += leave_ticks - call.enter_ticks;
+  run.busy_ticks += run.typical_ticks;
   if (is_new) {
     append_fact(thread);
   } else {
@@ -55,9 +56,9 @@ void begin(MpiThread& thread, const CallRecord& call, Word* at, std::uint64_t le
 }  // namespace
 
 void write_fruitless(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks) noexcept {
-  if (leave_ticks == 0) leave_ticks = call.enter_ticks + thread.run.typical_ticks;
+  if (leave_ticks == 0) leave_ticks = call.enter_ticks;
   else thread.run.typical_ticks = leave_ticks - call.enter_ticks;
-  if (call.continues_run && extend(thread, call, leave_ticks)) return;
+  if (call.continues_run && extend(thread, leave_ticks)) return;
   Word* const at = thread.buffer->cursor();
   write_call(thread, call, leave_ticks, MPI_SUCCESS);
   begin(thread, call, at, leave_ticks);

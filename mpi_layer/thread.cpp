@@ -25,7 +25,6 @@ pid_t g_pid = 0;
 std::mutex g_threads_mutex;
 std::vector<MpiThread*> g_threads;
 std::atomic<std::uint8_t> g_gate{0};
-std::atomic<unsigned> g_interfaces{0};
 
 struct CodeRange {
   std::uintptr_t begin;
@@ -138,7 +137,6 @@ void set_gates(std::uint8_t gate) noexcept {
   }
 }
 
-unsigned interfaces_seen() noexcept { return g_interfaces.load(std::memory_order_relaxed); }
 
 bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
   Recorder* active = recorder();
@@ -153,9 +151,9 @@ bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
   if (thread->buffer == nullptr || !thread->buffer->is_usable()) return false;  // a forked child; memory ran out
   const auto index = static_cast<unsigned>(interface);
   if (thread->gate[index] == 0) {
+    active->note_interface(static_cast<std::uint8_t>(1U << index));
     const std::lock_guard lock(g_threads_mutex);
     thread->gate[index] = g_gate.load(std::memory_order_relaxed);
-    g_interfaces.fetch_or(1U << index, std::memory_order_relaxed);
   }
   return (thread->gate[index] & selected) != 0;
 }

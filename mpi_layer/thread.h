@@ -55,6 +55,13 @@ struct MpiThread {
     std::uint64_t handle;
   };
   static constexpr unsigned kFileSlots = 4;
+  /// Of return addresses (call_sites.h).
+  struct SiteSlot {
+    std::uintptr_t address;
+    std::uint32_t id;
+  };
+  static constexpr unsigned kSiteSlots = 64;
+  SiteSlot sites[kSiteSlots];
   CommSlot comms[kCacheSlots];
   TypeSlot types[kCacheSlots];
   FileSlot files[kFileSlots];
@@ -112,8 +119,6 @@ void open_recording(Recorder& recorder, bool is_multithreaded);
 void close_recording() noexcept;
 /// What is recorded from now on, in all threads: kRecords | kBooks, or kBooks alone while MPI_Pcontrol has stopped it.
 void set_gates(std::uint8_t gate) noexcept;
-/// The interfaces through which calls came, as bits of Interface.
-unsigned interfaces_seen() noexcept;
 /// nullptr when not recording.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }

@@ -165,6 +165,20 @@ void Recorder::define(const GroupDefinition& group) {
   append_definition(trace::encode(group));
 }
 
+void Recorder::define(const CallSiteDefinition& site) {
+  const std::lock_guard lock(mutex_);
+  definitions_.call_sites.push_back(site);
+  append_definition(trace::encode(site));
+}
+
+void Recorder::note_interface(std::uint8_t interface) {
+  const std::lock_guard lock(mutex_);
+  if ((definitions_.info.interfaces & interface) != 0) return;
+  definitions_.info.interfaces = static_cast<std::uint8_t>(definitions_.info.interfaces | interface);
+  const char* const name = interface == kInterfaceC ? "c" : interface == kInterfaceFortran ? "fortran" : "fortran08";
+  append_definition(trace::encode_property(trace::kPropertyInterface, name));
+}
+
 void Recorder::note_message_gaps() {
   const std::lock_guard lock(mutex_);
   if (definitions_.info.has_message_gaps) return;

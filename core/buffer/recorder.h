@@ -63,6 +63,9 @@ class Recorder {
   void rename_window(WinId window, const std::string& name);
   void define(const GroupDefinition& group);
 
+  void define(const CallSiteDefinition& site);
+  /// MPI is called through it: kInterfaceC ….
+  void note_interface(std::uint8_t interface);
   /// From here on some messages may not be recorded, though others are.
   void note_message_gaps();
   /// What is still in private memory is written to the file.

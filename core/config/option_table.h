@@ -57,6 +57,9 @@
     "MPI functions that are recorded, as a list of functions and groups; one with - in front is left " \
     "out. With - first, the rest is as by default.", \
     "-MPI_Iprobe+-MPI_Test*") \
+  X(call_sites, bool, "MEGASCOPE_CALLSITE", "0", "", Accepts::on_off(), "", \
+    "Records from where in the program each call was made: 8 bytes and some ns more a call.", \
+    "1") \
   X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", \
     Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Source of time: auto takes the TSC where it is invariant, else CLOCK_MONOTONIC.", \

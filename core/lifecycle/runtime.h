@@ -42,6 +42,8 @@ class Runtime {
   virtual bool uses_tsc() const = 0;
   /// The user vouches that all ranks have the library.
   virtual bool is_company_vouched() const = 0;
+  /// The place of each call is to be recorded.
+  virtual bool wants_call_sites() const = 0;
   /// A name for this run, in case this process is rank 0. Valid after prepare().
   virtual const std::string& own_run_id() const = 0;
 

@@ -1,5 +1,6 @@
 #include "core/record/definitions.h"
 
+#include <cstdio>
 #include <algorithm>
 
 namespace megascope {
@@ -49,6 +50,14 @@ std::int64_t rank_count(const std::vector<RankRun>& runs) {
   std::int64_t count = 0;
   for (const RankRun& run : runs) count += run.count;
   return count;
+}
+
+std::string place_of(const CallSiteDefinition& site) {
+  const auto plain = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  char offset[32];
+  std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(site.offset));
+  const std::string place = site.line != 0 ? plain(site.file) + ":" + std::to_string(site.line) : plain(site.module) + offset;
+  return site.function.empty() ? place : site.function + " (" + place + ")";
 }
 
 }  // namespace megascope

@@ -173,9 +173,29 @@ struct ProcessInfo {
   std::vector<ClockPoint> clock_points;  ///< in time order; at least one
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
+  std::uint8_t interfaces = 0;       ///< kInterfaceC …
   bool has_message_gaps = false;     ///< recording was off for some messages: their order says nothing
   std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
 };
+
+/// A place in the program from which MPI was called. Where symbols have been looked up, function, file and line are set.
+struct CallSiteDefinition {
+  std::uint32_t id = 0;
+  std::string module;        ///< path of the program or library
+  std::uint64_t offset = 0;  ///< of the return address in it
+  std::string function;      ///< may be empty
+  std::string file;          ///< may be empty
+  std::uint32_t line = 0;    ///< 0: not known
+
+  bool operator==(const CallSiteDefinition&) const = default;
+};
+/// "solve (heat.c:42)", "solve (heat+0x1a2b)" or "heat+0x1a2b".
+std::string place_of(const CallSiteDefinition& site);
+
+/// The interfaces through which MPI was called, as bits.
+inline constexpr std::uint8_t kInterfaceC = 1;
+inline constexpr std::uint8_t kInterfaceFortran = 2;    ///< mpif.h or `use mpi`
+inline constexpr std::uint8_t kInterfaceFortran08 = 4;  ///< `use mpi_f08`
 
 /// All that one process's trace defines.
 struct ProcessDefinitions {
@@ -186,6 +206,7 @@ struct ProcessDefinitions {
   std::vector<LocationDefinition> locations;  ///< ascending id, without holes
   std::vector<WindowDefinition> windows;      ///< ascending id, without holes
   std::vector<GroupDefinition> groups;        ///< ascending id, without holes
+  std::vector<CallSiteDefinition> call_sites; ///< ascending id, without holes; empty unless asked for
   Losses losses{};
 
   /// nullptr when the trace does not define it.

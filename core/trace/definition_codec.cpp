@@ -99,6 +99,12 @@ class Reader {
   bool is_ok_ = true;
 };
 
+std::uint8_t interface_of(std::string_view name) {
+  if (name == "c") return kInterfaceC;
+  if (name == "fortran") return kInterfaceFortran;
+  return name == "fortran08" ? kInterfaceFortran08 : std::uint8_t{0};
+}
+
 bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   if (name == kPropertyHost) info.host = std::move(value);
   else if (name == kPropertyProgram) info.program = std::move(value);
@@ -106,6 +112,7 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
   else if (name == kPropertyJob) info.job = std::move(value);
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
+  else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
   else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
   else return false;
   return true;
@@ -179,6 +186,17 @@ bool decode_window(Reader& reader, ProcessDefinitions& into) {
   return true;
 }
 
+bool decode_call_site(Reader& reader, ProcessDefinitions& into) {
+  CallSiteDefinition site;
+  site.id = reader.get<std::uint32_t>();
+  site.offset = reader.get<std::uint64_t>();
+  site.module = reader.get_string();
+  site.function = reader.get_string();
+  if (!reader.is_ok() || site.id != into.call_sites.size()) return false;
+  into.call_sites.push_back(std::move(site));
+  return true;
+}
+
 bool decode_one_sided(Reader& reader, ProcessDefinitions& into) {
   switch (static_cast<OneSidedDefinition>(reader.get<std::uint8_t>())) {
     case OneSidedDefinition::kWindow:
@@ -224,6 +242,8 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
       return decode_location(reader, into);
     case DefinitionKind::kFile:
       return decode_file(reader, into);
+    case DefinitionKind::kCallSite:
+      return decode_call_site(reader, into);
     case DefinitionKind::kOneSided:
       return decode_one_sided(reader, into);
   }
@@ -250,6 +270,15 @@ DefinitionBytes encode(const RegionDefinition& region) {
       .put(static_cast<std::uint8_t>(region.collective_op))
       .put(std::string_view(region.name))
       .put(std::string_view(region.group))
+      .take();
+}
+
+DefinitionBytes encode(const CallSiteDefinition& site) {
+  return Writer(DefinitionKind::kCallSite)
+      .put(site.id)
+      .put(site.offset)
+      .put(std::string_view(site.module))
+      .put(std::string_view(site.function))
       .take();
 }
 

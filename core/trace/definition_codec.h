@@ -16,6 +16,7 @@ DefinitionBytes encode_property(std::string_view name, std::string_view value);
 DefinitionBytes encode(const RegionDefinition& region);
 DefinitionBytes encode(const CommDefinition& comm);
 DefinitionBytes encode(const LocationDefinition& location);
+DefinitionBytes encode(const CallSiteDefinition& site);
 DefinitionBytes encode(const FileDefinition& file);
 DefinitionBytes encode(const WindowDefinition& window);
 DefinitionBytes encode(const GroupDefinition& group);

@@ -76,7 +76,7 @@ static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
 enum class DefinitionKind : std::uint32_t {
-  kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7,
+  kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7, kCallSite = 8,
 };
 /// What a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };
@@ -88,6 +88,7 @@ inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
+inline constexpr char kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
 inline constexpr char kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
 inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }

@@ -36,6 +36,7 @@ ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank
   for (const WindowDefinition& window : process_.windows) {
     windows_.push_back(timeline::json_escaped(timeline::window_name(window)));
   }
+  for (const CallSiteDefinition& site : process_.call_sites) sites_.push_back(timeline::json_escaped(place_of(site)));
   for (const FileDefinition& file : process_.files) files_.push_back(timeline::json_escaped(timeline::file_name(file)));
 }
 
@@ -120,6 +121,7 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
       case Argument::Kind::kTrue: text_ << "true"; break;
       case Argument::Kind::kComm: add_name(comms_, argument.number); break;
       case Argument::Kind::kWindow: add_name(windows_, argument.number); break;
+      case Argument::Kind::kCallSite: add_name(sites_, argument.number); break;
       case Argument::Kind::kFile: add_name(files_, argument.number); break;
     }
   }

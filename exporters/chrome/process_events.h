@@ -68,6 +68,7 @@ class ProcessEvents {
   std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
   std::vector<std::string> comms_;    ///< names, escaped, by CommId
   std::vector<std::string> windows_;  ///< the same, by WinId
+  std::vector<std::string> sites_;    ///< the same, of call sites
   std::vector<std::string> files_;    ///< the same, by FileId
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;

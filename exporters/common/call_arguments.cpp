@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, kArgumentNameCount> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
     "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
-    "transfers",    "file_bytes", "size", "call_count"};
+    "transfers",    "file_bytes", "size", "call_count", "call_site"};
 
 }  // namespace
 
@@ -35,6 +35,7 @@ struct CallSummary {
   const Fact* one_sided = nullptr;
   const Fact* error = nullptr;
   FileSummary files;
+  const Fact* site = nullptr;
 
   explicit CallSummary(const Call& call) {
     for (const Fact& fact : call.facts) add(fact);
@@ -52,6 +53,7 @@ struct CallSummary {
       case FactKind::kCollective:
       case FactKind::kCollectiveRequest: collective = &fact; return;
       case FactKind::kError: error = &fact; return;
+      case FactKind::kCallSite: site = &fact; return;
       default:
         if (names_window(fact.kind)) one_sided = &fact;
         return;
@@ -140,6 +142,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   summary.files.tell(result, summary.sent.count + summary.received.count > 0);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
+  if (summary.site != nullptr) result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, std::int64_t{summary.site->request} - 1);
   if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
   return result;
 }

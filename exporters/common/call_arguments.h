@@ -14,7 +14,7 @@ namespace megascope::timeline {
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
   kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
-  kTransfers, kFileBytes, kSize, kCallCount, kCount
+  kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kCount
 };
 inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
 
@@ -30,6 +30,7 @@ struct Argument {
     kComm,  ///< number: a CommId
     kWindow,  ///< number: a WinId
     kFile,  ///< number: a FileId
+    kCallSite,  ///< number: of a CallSiteDefinition
     kAny,   ///< a wildcard; no number
     kTrue,
   };

@@ -55,6 +55,10 @@ Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast
   for (const FileDefinition& definition : process.files) {
     add_string(writer, InternedData::kDebugAnnotationStringValues, file(definition.id), timeline::file_name(definition));
   }
+  first_site_ = file(static_cast<FileId>(process.files.size()));
+  for (const CallSiteDefinition& site : process.call_sites) {
+    add_string(writer, InternedData::kDebugAnnotationStringValues, call_site(site.id), place_of(site));
+  }
 }
 
 }  // namespace megascope::perfetto

@@ -26,6 +26,7 @@ class Names {
   static std::uint64_t argument(timeline::ArgumentName name) { return static_cast<std::uint64_t>(name) + 1; }
   static constexpr std::uint64_t kAny = 1;  ///< string value: a wildcard
   static std::uint64_t comm(CommId id) { return std::uint64_t{id} + 2; }
+  std::uint64_t call_site(std::int64_t number) const { return first_site_ + static_cast<std::uint64_t>(number); }
   std::uint64_t window(WinId id) const { return first_window_ + id; }
   /// After those of the communicators and windows.
   std::uint64_t file(FileId id) const { return first_file_ + id; }
@@ -36,6 +37,7 @@ class Names {
 
   std::string interned_;
   std::uint64_t first_file_ = 0;
+  std::uint64_t first_site_ = 0;
   std::vector<Region> regions_;  ///< by RegionId
 };
 

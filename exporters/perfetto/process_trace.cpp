@@ -166,6 +166,9 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
         annotation_.number(schema::DebugAnnotation::kStringValueIid,
                            names_.file(static_cast<FileId>(argument.number)));
         break;
+      case Argument::Kind::kCallSite:
+        annotation_.number(schema::DebugAnnotation::kStringValueIid, names_.call_site(argument.number));
+        break;
       case Argument::Kind::kAny:
         annotation_.number(schema::DebugAnnotation::kStringValueIid, Names::kAny);
         break;

@@ -173,6 +173,14 @@ Json exports(const RunReport& report) {
   return all;
 }
 
+Json interfaces_of(std::uint8_t interfaces) {
+  Json names = Json::array();
+  if ((interfaces & kInterfaceC) != 0) names.push_back("c");
+  if ((interfaces & kInterfaceFortran) != 0) names.push_back("fortran");
+  if ((interfaces & kInterfaceFortran08) != 0) names.push_back("fortran08");
+  return names;
+}
+
 }  // namespace
 
 std::string to_json(const RunReport& report) {
@@ -187,6 +195,7 @@ std::string to_json(const RunReport& report) {
   json["program"] = report.programs.empty() ? std::string() : report.programs.front();
   json["programs"] = report.programs;
   json["mpi_library"] = report.mpi_library;
+  json["interfaces"] = interfaces_of(report.interfaces);
   json["started"] = iso_time(report.start_realtime_ns);
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;

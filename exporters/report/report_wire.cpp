@@ -137,6 +137,7 @@ void describe(Codec& codec, Report& report) {
   codec.text(report.run_id);
   codec.text(report.job);
   codec.text(report.mpi_library);
+  codec.number(report.interfaces);
   codec.rows(report.programs, kMaxPrograms, text_row);
   codec.signed_number(report.world_size);
   codec.signed_number(report.start_realtime_ns);

@@ -135,6 +135,7 @@ struct RunReport {
   std::string run_id;
   std::string job;
   std::string mpi_library;
+  std::uint8_t interfaces = 0;  ///< through which MPI was called: kInterfaceC …
   std::vector<std::string> programs;  ///< distinct command lines, that of the lowest rank first
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0 if not known

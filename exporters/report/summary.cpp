@@ -132,6 +132,7 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.run_id = cut(info.run_id);
   report.job = cut(info.job);
   report.mpi_library = cut(info.mpi_library);
+  report.interfaces = info.interfaces;
   report.programs = {
       cut(info.command_line.empty() ? info.program : info.command_line, kMaxCommandBytes)};
   report.world_size = info.world_size;

@@ -73,6 +73,16 @@ std::string end_text(const RunReport& report) {
 
 void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), lines.end()); }
 
+/// Nothing of a program that used C only.
+std::string interfaces_text(std::uint8_t interfaces) {
+  if ((interfaces & (kInterfaceFortran | kInterfaceFortran08)) == 0) return "";
+  std::vector<std::string> names;
+  if ((interfaces & kInterfaceC) != 0) names.emplace_back("C");
+  if ((interfaces & kInterfaceFortran) != 0) names.emplace_back("Fortran (mpif.h, use mpi)");
+  if ((interfaces & kInterfaceFortran08) != 0) names.emplace_back("Fortran (use mpi_f08)");
+  return ", called from " + joined(names, ", ");
+}
+
 }  // namespace
 
 Lines labelled(const std::string& label, const std::string& text) {
@@ -147,7 +157,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   if (!program.empty()) append(lines, labelled("Program", program));
   append(lines, labelled("Run", run_text(report, shares)));
   if (!report.mpi_library.empty())
-    append(lines, labelled("MPI library", printable(report.mpi_library, 84)));
+    append(lines, labelled("MPI library", printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
   append(lines, labelled("Recorded", recorded_text(report)));
   append(lines, labelled("Our own time", own_time_text(report, shares)));
   const std::string end = end_text(report);

@@ -56,7 +56,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     call.index_base = 1;
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<I, R, Slots...>()(slots...);
     const std::array<void*, sizeof...(Slots)> passed{slots...};
-    record_nested(*thread, call, nesting, passed, std::index_sequence_for<Args...>(),
+    record_nested(*thread, call, nesting, __builtin_return_address(0), passed, std::index_sequence_for<Args...>(),
                   std::make_index_sequence<sizeof...(Slots) - kArguments - 1>());
   }
 
@@ -77,7 +77,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
 
   template <class Passed, std::size_t... A, std::size_t... L>
   [[gnu::always_inline]] static void record_nested(MpiThread& thread, CallRecord& call, const Nesting& nesting,
-                                                   const Passed& passed, std::index_sequence<A...>,
+                                                   const void* return_address, const Passed& passed, std::index_sequence<A...>,
                                                    std::index_sequence<L...>) {
     MPI_Fint own_error = MPI_SUCCESS;
     void* const error = passed[kArguments] != nullptr ? passed[kArguments] : &own_error;
@@ -89,7 +89,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     if constexpr (kHasMeaning<F>) {
       std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
       Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
-      if constexpr (may_repeat(F)) call.continues_run = continues_run(thread, call);
+      look_at_run<F>(thread, call, return_address);
       if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
       twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
@@ -98,6 +98,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       const int rc = *static_cast<const MPI_Fint*>(error);
       if (rc == MPI_SUCCESS) (std::get<A>(arguments).returned(thread), ...);
       Meaning<F>::complete(thread, call, rc, std::get<A>(arguments).c()...);
+      if (g_wants_call_sites) [[unlikely]] stage_call_site(thread, return_address);
       if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;
       finish(thread, call, leave_ticks, rc);
     } else {
@@ -105,7 +106,9 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       enter_mpi(thread, call, nesting);
       twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
-      finish(thread, call, clock::ticks(thread.use_tsc), *static_cast<const MPI_Fint*>(error));
+      const std::uint64_t leave_ticks = clock::ticks(thread.use_tsc);
+      if (g_wants_call_sites) [[unlikely]] stage_call_site(thread, return_address);
+      finish(thread, call, leave_ticks, *static_cast<const MPI_Fint*>(error));
     }
   }
 

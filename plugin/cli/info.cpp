@@ -81,7 +81,8 @@ std::string info_json() {
     features[module.name] = module.status.is_ok();
     if (!module.status.is_ok()) problems[module.name] = module.status.message();
   }
-  for (const char* absent : {"cuda", "live", "fortran"}) features[absent] = false;
+  features["fortran"] = MEGASCOPE_HAS_FORTRAN != 0;
+  for (const char* absent : {"cuda", "live"}) features[absent] = false;
   Json json;
   json["version"] = MEGASCOPE_VERSION;
   json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
@@ -158,7 +159,7 @@ std::string info_text() {
     text += fmt::format("Export         {:<9} {}\n", module.name,
                         module.status.is_ok() ? "yes" : "no: " + module.status.message());
   }
-  text += "Not yet there  Fortran interfaces, GPU activity, live view\n" + functions_summary();
+  text += "Not yet there  GPU activity, live view\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {
     text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,

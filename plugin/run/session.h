@@ -18,6 +18,7 @@ class Session final : public Runtime {
   bool prepare(ItemReader select_functions) override;
   bool uses_tsc() const override { return use_tsc_; }
   bool is_company_vouched() const override { return options_.values.all_ranks; }
+  bool wants_call_sites() const override { return options_.values.call_sites; }
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const Company& company) override;

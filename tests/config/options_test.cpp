@@ -41,7 +41,7 @@ TEST(Options, AreReadFromTheEnvironment) {
       load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
             "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
             "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
-            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll"});
+            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");

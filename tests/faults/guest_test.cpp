@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <cstdio>
 #include <map>
+#include <set>
 
 #include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
@@ -75,6 +77,24 @@ TEST(Options, ABadValueAndAnUnknownNameAreSaidOnceByRankZero) {
   EXPECT_EQ(occurrences(ending.err, "megascope: MEGASCOPE_EXPROT is no option and is ignored: did you mean "
                                     "MEGASCOPE_EXPORT?\n"), 1) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 2 * 602);
+}
+
+TEST(Options, CallSitesTellTheLineOfTheCall) {
+  Trial trial("finish");
+  trial.with("MEGASCOPE_CALLSITE=1");
+  EXPECT_EQ(run(trial.preloaded()).exit_code, 0);
+  const Read read = trial.trace();
+  ASSERT_GE(read.definitions.call_sites.size(), 4U);
+  std::set<std::string> lines;
+  for (const CallSiteDefinition& site : read.definitions.call_sites) {
+    ASSERT_NE(site.module.find("fault_victim"), std::string::npos) << site.module;
+    char address[32];
+    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(site.offset - 1));
+    const Ending symbol = run({.arguments = {"addr2line", "-f", "-C", "-e", site.module, address}, .environment = {},
+                               .folder = trial.folder().path(), .before_exec = {}});
+    lines.insert(symbol.out.substr(0, symbol.out.find('\n')));
+  }
+  EXPECT_FALSE(lines.contains("??")) << "each is in a function";
 }
 
 TEST(Options, AFunctionThatIsLeftOutIsNotRecorded) {

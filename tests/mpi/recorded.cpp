@@ -125,6 +125,8 @@ std::vector<OwnedCall> read_location(const RecordSource& source, int rank, Locat
     EXPECT_LE(call.enter_ns, call.leave_ns);
     if (!calls.empty()) {
       EXPECT_LE(calls.back().call.enter_ns, call.enter_ns) << "not in order of entry";
+      const bool are_siblings = calls.back().call.depth == 0 && call.depth == 0;
+      EXPECT_TRUE(!are_siblings || calls.back().call.leave_ns <= call.enter_ns) << "entered before the last one was left";
     }
     calls.push_back({call, {call.facts.begin(), call.facts.end()}});
     calls.back().call.facts = {};

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/faults/process.h"
+
+/// Whole Fortran programs, started and ended by Fortran: they print and return what they do without us, and every call is there.
+namespace megascope::faults {
+namespace {
+
+struct Result {
+  Ending ending;
+  std::string report;
+};
+
+Result run_ring(const std::string& interface, bool is_preloaded) {
+  const TemporaryFolder folder;
+  Command command;
+  command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", "2"};
+  if (is_preloaded) {
+    command.arguments.emplace_back("-x");
+    command.arguments.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
+  }
+  command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_FOLDER "/fortran_ring_" + interface);
+  command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                         "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+                         "OMPI_MCA_btl_vader_single_copy_mechanism=none", "MEGASCOPE_OUT=" + (folder / "run"),
+                         "MEGASCOPE_SCRATCH=" + folder.path()};
+  command.folder = folder.path();
+  Result result{.ending = Child(command).wait(60), .report = {}};
+  std::ifstream file(folder / "run/report.json");
+  result.report.assign(std::istreambuf_iterator<char>(file), {});
+  return result;
+}
+
+class FortranProgram : public testing::TestWithParam<const char*> {};
+
+TEST_P(FortranProgram, DoesTheSameAndIsRecorded) {
+  const Result bare = run_ring(GetParam(), false);
+  const Result recorded = run_ring(GetParam(), true);
+  EXPECT_NE(bare.ending.out.find("total      21      22 T"), std::string::npos) << bare.ending.out << bare.ending.err;
+  EXPECT_EQ(recorded.ending.out, bare.ending.out);
+  EXPECT_EQ(recorded.ending.exit_code, bare.ending.exit_code);
+  EXPECT_EQ(recorded.ending.exit_code, 3);
+  const bool is_f08 = std::string(GetParam()) == "F08";
+  EXPECT_NE(recorded.report.find(is_f08 ? "\"fortran08\"" : "\"fortran\""), std::string::npos) << recorded.ending.err;
+  // Init, rank, size, ten exchanges, pcontrol, reduce, finalize; on each rank.
+  EXPECT_NE(recorded.report.find("\"mpi_calls\": 32"), std::string::npos) << recorded.ending.err;
+  EXPECT_NE(recorded.ending.err.find(is_f08 ? "called from Fortran (use mpi_f08)" : "called from Fortran (mpif.h, use mpi)"),
+            std::string::npos)
+      << recorded.ending.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Interfaces, FortranProgram, testing::Values("MPIFH", "USEMPI", "F08"));
+
+}  // namespace
+}  // namespace megascope::faults
