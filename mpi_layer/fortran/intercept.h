@@ -132,13 +132,13 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
                                      megascope::mpi::Interface::interface,                                            \
                                      megascope::mpi::TwinType<megascope::mpi::Fn::name>::Pointer>::call arguments;     \
   }
-#define MEGASCOPE_FORTRAN_ALIAS(function, symbol, target) \
-  extern "C" [[gnu::visibility("default"), gnu::alias(target)]] void function() __asm__(symbol);
-#define MEGASCOPE_FORTRAN_ALIASES(lower, upper)                                                \
-  MEGASCOPE_FORTRAN_ALIAS(megascope_bare_##lower, "mpi_" #lower, "mpi_" #lower "_")            \
-  MEGASCOPE_FORTRAN_ALIAS(megascope_double_##lower, "mpi_" #lower "__", "mpi_" #lower "_")     \
-  MEGASCOPE_FORTRAN_ALIAS(megascope_upper_##lower, "MPI_" #upper, "mpi_" #lower "_")
+#define MEGASCOPE_FORTRAN_ALIAS(result, function, symbol, target, slots) \
+  extern "C" [[gnu::visibility("default"), gnu::alias(target)]] result function slots __asm__(symbol);
+#define MEGASCOPE_FORTRAN_ALIASES(result, lower, upper, slots)                                                  \
+  MEGASCOPE_FORTRAN_ALIAS(result, megascope_bare_##lower, "mpi_" #lower, "mpi_" #lower "_", slots)              \
+  MEGASCOPE_FORTRAN_ALIAS(result, megascope_double_##lower, "mpi_" #lower "__", "mpi_" #lower "_", slots)       \
+  MEGASCOPE_FORTRAN_ALIAS(result, megascope_upper_##lower, "MPI_" #upper, "mpi_" #lower "_", slots)
 #define MEGASCOPE_FORTRAN_WRAPPERS(name, lower, upper, slots, arguments)                                            \
   MEGASCOPE_FORTRAN_SYMBOL(megascope_f_##lower, "mpi_" #lower "_", name, lower, kFortran, slots, arguments)         \
   MEGASCOPE_FORTRAN_SYMBOL(megascope_f08_##lower, "mpi_" #lower "_f08_", name, lower, kFortran08, slots, arguments) \
-  MEGASCOPE_FORTRAN_ALIASES(lower, upper)
+  MEGASCOPE_FORTRAN_ALIASES(void, lower, upper, slots)

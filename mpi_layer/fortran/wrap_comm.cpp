@@ -2,7 +2,6 @@
 #include "mpi_layer/meaning_comm.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#pragma GCC diagnostic ignored "-Wattribute-alias"  // the other spellings are only names
 
 #define MEGASCOPE_FORTRAN(name, lower, upper, slots, arguments) \
   MEGASCOPE_WHERE_DECLARED(name, MEGASCOPE_FORTRAN_WRAPPERS(name, lower, upper, slots, arguments))

@@ -65,8 +65,6 @@ void abort_job(void* comm, void* code, void* error) {
 }  // namespace
 }  // namespace megascope::mpi::fortran
 
-#pragma GCC diagnostic ignored "-Wattribute-alias"  // the other spellings are only names
-
 using megascope::mpi::Fn;
 using megascope::mpi::Interface;
 using megascope::mpi::fortran::Row;
@@ -83,7 +81,7 @@ using megascope::mpi::fortran::Row;
     constexpr Interface I = Interface::kFortran08;                                                         \
     return body;                                                                                           \
   }                                                                                                        \
-  MEGASCOPE_FORTRAN_ALIASES(lower, upper)
+  MEGASCOPE_FORTRAN_ALIASES(result, lower, upper, parameters)
 
 namespace fortran = megascope::mpi::fortran;
 MEGASCOPE_PROCEDURE(void, init, INIT, (void* error), (fortran::start_mpi<I, Row::init_, Fn::Init>(error)))
