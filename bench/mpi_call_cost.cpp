@@ -73,6 +73,15 @@ void one_rank(long calls) {
   measure("flush_self", calls, 1, [&] { MPI_Win_flush(0, window); });
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
+  MPI_File file = MPI_FILE_NULL;
+  MPI_File_open(MPI_COMM_SELF, "mpi_call_cost.file", MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                &file);
+  // Of nothing: what MPI and the system need for a write is not in the way.
+  measure("file_write_nothing", calls, 1, [&] { MPI_File_write(file, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_write_at_nothing", calls, 1, [&] { MPI_File_write_at(file, 64, out, 0, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_write_at_8", calls / 4, 1, [&] { MPI_File_write_at(file, 64, out, 8, MPI_CHAR, MPI_STATUS_IGNORE); });
+  measure("file_seek", calls, 1, [&] { MPI_File_seek(file, 8, MPI_SEEK_SET); });
+  MPI_File_close(&file);
   measure("allreduce_self", calls, 1, [&] { MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
 }
 
