@@ -47,7 +47,7 @@ void DefinitionFile::write_paradigms() {
   check(OTF2_GlobalDefWriter_WriteParadigmProperty(writer_, OTF2_PARADIGM_MPI,
                                                    OTF2_PARADIGM_PROPERTY_COMM_NAME_TEMPLATE,
                                                    OTF2_TYPE_STRING, name_template));
-  if (!definitions_.windows.empty()) {
+  if (!definitions_.windows.windows.empty()) {
     name_template.stringRef = text("MPI window ${id}");
     check(OTF2_GlobalDefWriter_WriteParadigmProperty(
         writer_, OTF2_PARADIGM_MPI, OTF2_PARADIGM_PROPERTY_RMA_WIN_NAME_TEMPLATE, OTF2_TYPE_STRING,
@@ -145,7 +145,7 @@ DefinitionFile::Members DefinitionFile::comm_locations() const {
 
 void DefinitionFile::write_comms() {
   group(OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, comm_locations());
-  for (const SharedGroup& members : definitions_.groups) comm_group(members.members);
+  for (const SharedGroup& members : definitions_.windows.groups) comm_group(members.members);
   for (const SharedComm& comm : definitions_.comms) {
     const auto id = static_cast<std::uint32_t>(comm_ids_.size());
     write_comm(id, comm);
@@ -177,7 +177,7 @@ void DefinitionFile::write_comm(std::uint32_t id, const SharedComm& comm) {
 void DefinitionFile::write_windows() {
   const auto& with_events = content_.summary.windows_with_events;
   std::uint32_t id = 0;
-  for (const SharedWindow& window : definitions_.windows) {
+  for (const SharedWindow& window : definitions_.windows.windows) {
     const bool has_events = id < with_events.size() && with_events[id];
     const auto comm = comm_ids_.find(window.comm_key);
     check(OTF2_GlobalDefWriter_WriteRmaWin(

@@ -37,7 +37,7 @@ void StartedElsewhere::scan() {
 }
 
 EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary)
-    : writer_(writer), process_(process), location_(location), rma_(writer, process.ids), summary_(summary),
+    : writer_(writer), process_(process), location_(location), rma_(writer, process.ids.windows()), summary_(summary),
       io_(writer, process.io), attributes_(OTF2_AttributeList_New()) {
   if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
 }
@@ -173,9 +173,9 @@ void EventFile::finish_one_sided(const Frame& frame) {
     rma_.complete(done, now_ns_);
   }
   for (const Fact& fact : frame.facts) {
-    std::uint32_t window = ProcessIds::kUndefinedWindow;
+    std::uint32_t window = ProcessWindows::kUndefined;
     if (is_rma(fact.kind)) rma_.finish(fact, now_ns_, window);
-    if (window != ProcessIds::kUndefinedWindow) summary_.note_window(window);
+    if (window != ProcessWindows::kUndefined) summary_.note_window(window);
   }
   check(rma_.take_error());
 }

@@ -89,7 +89,7 @@ void RmaProgress::note(LocationId location, std::uint64_t call_index, std::span<
 bool RmaEvents::start(const Fact& fact, std::uint64_t time_ns) {
   if (fact.kind == FactKind::kRmaComplete) return true;
   const std::uint32_t window = ids_.window(window_of(fact));
-  if (window == ProcessIds::kUndefinedWindow) return false;
+  if (window == ProcessWindows::kUndefined) return false;
   if (is_rma_operation(fact.kind)) {
     if (fact.peer >= 0) start_operation(fact, window, time_ns);
     return false;
@@ -127,7 +127,7 @@ void RmaEvents::start_operation(const Fact& fact, std::uint32_t window, std::uin
 
 void RmaEvents::complete(const RmaCompletion::Done& done, std::uint64_t time_ns) {
   const std::uint32_t window = ids_.window(done.window);
-  if (window == ProcessIds::kUndefinedWindow) return;
+  if (window == ProcessWindows::kUndefined) return;
   if (done.is_local) check(OTF2_EvtWriter_RmaOpCompleteNonBlocking(writer_, nullptr, time_ns, window, done.operation));
   if (done.is_remote) check(OTF2_EvtWriter_RmaOpCompleteRemote(writer_, nullptr, time_ns, window, done.operation));
 }
@@ -146,7 +146,7 @@ void RmaEvents::finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& w
     case FactKind::kFence: return end_collective(fact, named, time_ns);
     case FactKind::kGroupSync: {
       const std::uint32_t group = ids_.group(fact.sequence);
-      if (group == ProcessIds::kUndefinedGroup) return;
+      if (group == ProcessWindows::kUndefined) return;
       check(OTF2_EvtWriter_RmaGroupSync(writer_, nullptr, time_ns, group_level(fact), named, group));
       return;
     }
@@ -177,7 +177,7 @@ void RmaEvents::end_collective(const Fact& fact, std::uint32_t window, std::uint
 
 void RmaEvents::test(const Fact& fact, std::uint64_t time_ns) {
   const std::uint32_t window = ids_.window(window_of(fact));
-  if (window == ProcessIds::kUndefinedWindow) return;
+  if (window == ProcessWindows::kUndefined) return;
   check(OTF2_EvtWriter_RmaOpTest(writer_, nullptr, time_ns, window, fact.request));
 }
 

@@ -2,7 +2,7 @@
 
 #include "core/record/rma_completion.h"
 #include "core/record/source.h"
-#include "exporters/otf2/shared_definitions.h"
+#include "exporters/otf2/shared_windows.h"
 
 #include <otf2/otf2.h>
 
@@ -50,7 +50,7 @@ class RmaProgress {
 /// when a lock was granted: RmaRequestLock, RmaReleaseLock. What the archive does not define is left out.
 class RmaEvents {
  public:
-  RmaEvents(OTF2_EvtWriter* writer, const ProcessIds& ids) : writer_(writer), ids_(ids) {}
+  RmaEvents(OTF2_EvtWriter* writer, const ProcessWindows& ids) : writer_(writer), ids_(ids) {}
 
   /// At the Enter. True: the fact has more to say at the Leave.
   bool start(const Fact& fact, std::uint64_t time_ns);
@@ -75,7 +75,7 @@ class RmaEvents {
   }
 
   OTF2_EvtWriter* writer_;
-  const ProcessIds& ids_;
+  const ProcessWindows& ids_;
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 

@@ -1,6 +1,7 @@
 #include "exporters/otf2/shared_definitions.h"
 
 #include "exporters/otf2/byte_stream.h"
+#include "exporters/otf2/rank_runs.h"
 
 #include <algorithm>
 #include <string_view>
@@ -12,42 +13,6 @@ namespace {
 
 constexpr std::uint64_t kWorldKey = 1;
 constexpr std::uint64_t kSelfKey = 2;
-constexpr std::uint64_t kGroupSeed = 3;
-
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {  // splitmix64's finalizer
-  hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
-  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
-  return hash ^ (hash >> 31);
-}
-
-std::uint64_t mixed_ranks(std::uint64_t hash, const std::vector<RankRun>& runs) {
-  for (const RankRun& run : runs) {
-    for (std::int32_t i = 0; i < run.count; ++i) {
-      hash = mixed(hash, static_cast<std::uint32_t>(run.first + i * run.stride));
-    }
-  }
-  return mixed(hash, static_cast<std::uint64_t>(rank_count(runs)));
-}
-
-/// Only ranks of the run, and no more of them than there are.
-bool are_ranks(const std::vector<RankRun>& runs, std::int32_t world_size) {
-  std::int64_t count = 0;
-  for (const RankRun& run : runs) {
-    const std::int64_t last = run.first + std::int64_t{run.stride} * (std::int64_t{run.count} - 1);
-    if (run.count < 1 || run.first < 0 || run.first >= world_size || last < 0 || last >= world_size)
-      return false;
-    count += run.count;
-  }
-  return count <= world_size;
-}
-
-std::int32_t lowest_rank(const std::vector<RankRun>& runs) {
-  std::int32_t lowest = INT32_MAX;
-  for (const RankRun& run : runs)
-    lowest = std::min({lowest, run.first, run.first + (run.count - 1) * run.stride});
-  return lowest;
-}
 
 std::uint64_t comm_key(const CommDefinition& comm, const SharedComm& shared) {
   if (comm.kind == CommKind::kWorld) return kWorldKey;
@@ -91,51 +56,6 @@ std::vector<std::uint64_t> keys_of(const std::vector<SharedComm>& comms) {
   return keys;
 }
 
-/// The windows of a process, by WinId; `key` 0 where the definition makes no sense. MPI_COMM_SELF is one communicator to
-/// OTF2, but a window on it has another global name in each process.
-std::vector<SharedWindow> shared_windows(const ProcessDefinitions& definitions, const std::vector<SharedComm>& comms) {
-  std::vector<SharedWindow> windows;
-  for (const WindowDefinition& window : definitions.windows) {
-    SharedWindow& shared = windows.emplace_back();
-    shared.name = window.name;
-    if (window.comm >= comms.size() || comms[window.comm].key == 0) continue;
-    shared.comm_key = comms[window.comm].key;
-    shared.key = std::max<std::uint64_t>(mixed(shared.comm_key, window.global_name), 1);
-  }
-  return windows;
-}
-
-/// The groups of a process, by GroupId; `key` 0 where the definition makes no sense.
-std::vector<SharedGroup> shared_groups(const ProcessDefinitions& definitions, std::int32_t world_size) {
-  std::vector<SharedGroup> groups;
-  for (const GroupDefinition& group : definitions.groups) {
-    SharedGroup& shared = groups.emplace_back();
-    if (!are_ranks(group.members, world_size)) continue;
-    shared.members = compress(expand(group.members));
-    shared.key = std::max<std::uint64_t>(mixed_ranks(kGroupSeed, shared.members), 1);
-  }
-  return groups;
-}
-
-void put_runs(ByteWriter& to, const std::vector<RankRun>& runs) {
-  to.put_u64(runs.size());
-  for (const RankRun& run : runs) {
-    to.put_i32(run.first);
-    to.put_i32(run.stride);
-    to.put_i32(run.count);
-  }
-}
-
-std::vector<RankRun> get_runs(ByteReader& from) {
-  std::vector<RankRun> runs(from.count());
-  for (RankRun& run : runs) {
-    run.first = from.i32();
-    run.stride = from.i32();
-    run.count = from.i32();
-  }
-  return runs;
-}
-
 Collective::Bytes encode_ids(const SharedDefinitions& all) {
   ByteWriter to;
   to.put_u64(all.regions.size());
@@ -143,10 +63,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
   to.put_u64(all.comms.size());
   for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
   put_file_keys(to, all.files);
-  to.put_u64(all.windows.size());
-  for (const SharedWindow& window : all.windows) to.put_u64(window.key);
-  to.put_u64(all.groups.size());
-  for (const SharedGroup& group : all.groups) to.put_u64(group.key);
+  put_window_keys(to, all.windows);
   put_runs(to, all.world_ranks);
   return to.take();
 }
@@ -158,10 +75,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   const std::size_t comm_count = from.count();
   for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
   ids.files = get_file_ids(from);
-  const std::size_t window_count = from.count();
-  for (std::uint32_t id = 0; id < window_count; ++id) ids.windows.emplace(from.u64(), id);
-  const std::size_t group_count = from.count();
-  for (std::uint32_t id = 0; id < group_count; ++id) ids.groups.emplace(from.u64(), kFirstGroup + id);
+  ids.windows = get_window_ids(from);
   ids.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("the members' definitions do not fit together")
                            : Status::ok();
@@ -215,16 +129,6 @@ void merge_comms(std::vector<SharedComm>& mine, std::vector<SharedComm>& theirs)
   }
 }
 
-/// Of what is named by its key alone.
-template <class Named>
-void merge_named(std::vector<Named>& mine, std::vector<Named>& theirs) {
-  std::unordered_set<std::uint64_t> keys;
-  for (const Named& named : mine) keys.insert(named.key);
-  for (Named& named : theirs) {
-    if (named.key != 0 && keys.insert(named.key).second) mine.push_back(std::move(named));
-  }
-}
-
 }  // namespace
 
 SharedDefinitions collect_definitions(const RecordSource& source) {
@@ -235,8 +139,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     mine.regions = process.regions;
     mine.comms = shared_comms(process, source.world_size());
     mine.files = collect_files(process, keys_of(mine.comms));
-    mine.windows = shared_windows(process, mine.comms);
-    mine.groups = shared_groups(process, source.world_size());
+    mine.windows = collect_windows(process, keys_of(mine.comms), source.world_size());
     mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
     merge_definitions(all, std::move(mine));
   }
@@ -247,8 +150,7 @@ void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_regions(mine.regions, theirs.regions);
   merge_comms(mine.comms, theirs.comms);
   merge_files(mine.files, std::move(theirs.files));
-  merge_named(mine.windows, theirs.windows);
-  merge_named(mine.groups, theirs.groups);
+  merge_windows(mine.windows, std::move(theirs.windows));
   std::vector<std::int32_t> ranks = expand(mine.world_ranks);
   for (const std::int32_t rank : expand(theirs.world_ranks)) ranks.push_back(rank);
   std::ranges::sort(ranks);
@@ -275,17 +177,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
     put_runs(to, comm.remote_members);
   }
   put_files(to, definitions.files);
-  to.put_u64(definitions.windows.size());
-  for (const SharedWindow& window : definitions.windows) {
-    to.put_u64(window.key);
-    to.put_u64(window.comm_key);
-    to.put_text(window.name);
-  }
-  to.put_u64(definitions.groups.size());
-  for (const SharedGroup& group : definitions.groups) {
-    to.put_u64(group.key);
-    put_runs(to, group.members);
-  }
+  put_windows(to, definitions.windows);
   put_runs(to, definitions.world_ranks);
   return to.take();
 }
@@ -310,17 +202,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
     comm.remote_members = get_runs(from);
   }
   definitions.files = get_files(from);
-  definitions.windows.resize(from.count());
-  for (SharedWindow& window : definitions.windows) {
-    window.key = from.u64();
-    window.comm_key = from.u64();
-    window.name = from.text();
-  }
-  definitions.groups.resize(from.count());
-  for (SharedGroup& group : definitions.groups) {
-    group.key = from.u64();
-    group.members = get_runs(from);
-  }
+  definitions.windows = get_windows(from);
   definitions.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
 }
@@ -361,22 +243,12 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
     if (found != ids.regions.end()) regions_[region.id] = found->second;
     operations_[region.id] = region.collective_op;
   }
-  const auto id_of = [](const auto& table, std::uint64_t key, std::uint32_t undefined) {
-    const auto found = table.find(key);
-    return found == table.end() ? undefined : found->second;
-  };
   const std::vector<SharedComm> comms = shared_comms(definitions, world_size);
   files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
-  for (const SharedComm& comm : comms) comms_.push_back(id_of(ids.comms, comm.key, kUndefinedComm));
-  for (const CommDefinition& comm : definitions.comms) my_ranks_.push_back(static_cast<std::uint32_t>(comm.my_rank));
-  for (const SharedWindow& window : shared_windows(definitions, comms)) {
-    windows_.push_back(id_of(ids.windows, window.key, kUndefinedWindow));
-  }
-  for (const WindowDefinition& window : definitions.windows) {
-    is_allocated_.push_back(window.flavor == WindowFlavor::kAllocate || window.flavor == WindowFlavor::kShared);
-  }
-  for (const SharedGroup& group : shared_groups(definitions, world_size)) {
-    groups_.push_back(id_of(ids.groups, group.key, kUndefinedGroup));
+  windows_ = ProcessWindows(definitions, keys_of(comms), world_size, ids.windows);
+  for (const SharedComm& comm : comms) {
+    const auto found = ids.comms.find(comm.key);
+    comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "core/record/definitions.h"
 #include "core/record/source.h"
 #include "exporters/otf2/shared_files.h"
+#include "exporters/otf2/shared_windows.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,27 +29,13 @@ struct SharedComm {
       remote_members;  ///< kInter: group B. A is the group with the lower lowest world rank
 };
 
-/// A window as all its members know it; `key` as of communicators.
-struct SharedWindow {
-  std::uint64_t key = 0;
-  std::uint64_t comm_key = 0;
-  std::string name;
-};
-
-/// A group that synchronisations name.
-struct SharedGroup {
-  std::uint64_t key = 0;
-  std::vector<RankRun> members;  ///< world ranks
-};
-
 /// What several processes define, each thing once, in order of first appearance by world rank.
 /// Positions in these lists are OTF2's ids.
 struct SharedDefinitions {
   std::vector<RegionDefinition> regions;  ///< `id` has no meaning here
   std::vector<SharedComm> comms;
   SharedFiles files;
-  std::vector<SharedWindow> windows;
-  std::vector<SharedGroup> groups;
+  SharedWindows windows;
   std::vector<RankRun> world_ranks;  ///< of the processes that define all this
 };
 
@@ -66,15 +53,11 @@ struct IdTable {
   std::unordered_map<std::string, std::uint32_t> regions;  ///< by name
   std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
   FileIds files;
-  std::unordered_map<std::uint64_t, std::uint32_t> windows;  ///< by key
-  std::unordered_map<std::uint64_t, std::uint32_t> groups;   ///< by key; the first is kFirstGroup
+  WindowIds windows;
   std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
 };
-
-/// OTF2's id of the first of `groups`. Before it lies the group of communication locations.
-inline constexpr std::uint32_t kFirstGroup = 1;
 
 /// Unifies the definitions of all members in O(log members) rounds. Collective.
 /// all: on member 0 everything, elsewhere unspecified.
@@ -98,27 +81,16 @@ class ProcessIds {
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
   const ProcessFiles& files() const { return files_; }
-  /// The same for windows and groups.
-  std::uint32_t window(WinId id) const { return id < windows_.size() ? windows_[id] : kUndefinedWindow; }
-  std::uint32_t group(GroupId id) const { return id < groups_.size() ? groups_[id] : kUndefinedGroup; }
-  /// Did making the window allocate its memory?
-  bool is_allocated(WinId id) const { return id < is_allocated_.size() && is_allocated_[id]; }
-  /// This process's rank in a communicator that the trace defines.
-  std::uint32_t my_rank(CommId id) const { return id < my_ranks_.size() ? my_ranks_[id] : 0; }
+  const ProcessWindows& windows() const { return windows_; }
 
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
-  static constexpr std::uint32_t kUndefinedWindow = 0xFFFFFFFF;
-  static constexpr std::uint32_t kUndefinedGroup = 0xFFFFFFFF;
 
  private:
   std::vector<std::uint32_t> regions_;  ///< by RegionId
   std::vector<CollectiveOp> operations_;
   std::vector<std::uint32_t> comms_;  ///< by CommId
   ProcessFiles files_;
-  std::vector<std::uint32_t> my_ranks_;
-  std::vector<std::uint32_t> windows_;  ///< by WinId
-  std::vector<bool> is_allocated_;
-  std::vector<std::uint32_t> groups_;  ///< by GroupId
+  ProcessWindows windows_;
   std::uint32_t undefined_region_ = 0;
 };
 

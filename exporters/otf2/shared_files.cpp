@@ -1,17 +1,12 @@
 #include "exporters/otf2/shared_files.h"
 
+#include "exporters/otf2/rank_runs.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace megascope::otf2 {
 namespace {
-
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {  // splitmix64's finalizer
-  hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
-  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
-  return hash ^ (hash >> 31);
-}
 
 std::uint64_t file_key(const std::string& name) {
   std::uint64_t key = name.size();
