@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -32,7 +33,6 @@ WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) 
   if (active == nullptr) return nullptr;
   auto* state = new WinState;
   state->comm = &comm;
-  state->name = definition.name;
   const std::lock_guard lock(g_mutex);
   if (comm.id == kNoComm) {
     active->count_loss(LossCause::kUnknownComm);
@@ -121,12 +121,10 @@ void forget_window(std::uint64_t key, const WinState& freed) noexcept {
   g_window_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
-void rename_window(WinState& state, const char* name) noexcept {
-  const std::lock_guard lock(g_mutex);
-  state.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
-  if (Recorder* active = recorder(); active != nullptr && state.id != kNoWin) {
-    active->rename_window(state.id, state.name);
-  }
+void rename_window(const WinState& state, const char* name) noexcept {
+  Recorder* active = recorder();
+  if (active == nullptr || state.id == kNoWin) return;
+  active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1)));  // what MPI keeps. MPI-4.1 §7.8
 }
 
 GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 #include "core/record/definitions.h"
 #include "mpi_layer/abi.h"
@@ -20,7 +19,6 @@ struct WinState {
   std::uint32_t fence_count = 0;  ///< so far; one thread at a time, by MPI's rules
   std::atomic<GroupId> access_group{kNoGroup};    ///< of the last MPI_Win_start
   std::atomic<GroupId> exposure_group{kNoGroup};  ///< of the last MPI_Win_post
-  std::string name;
 };
 
 /// Moves when a handle has become free: what threads remember is void.
@@ -52,7 +50,7 @@ WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, c
 WinState* learn_window(MPI_Win window) noexcept;
 /// The handle of `freed` is free again; another thread may have got it for a new window already.
 void forget_window(std::uint64_t key, const WinState& freed) noexcept;
-void rename_window(WinState& state, const char* name) noexcept;
+void rename_window(const WinState& state, const char* name) noexcept;
 
 /// Moves when a group was freed: its handle may come back as another group.
 extern std::atomic<std::uint64_t> g_group_generation;
