@@ -42,6 +42,8 @@ bool is_mpi_object(std::string_view name);
 
 /// Bytes received, as MPI_Get_count in MPI_BYTE would say, without a call.
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
+/// The same of a receive that was truncated, into `room` bytes: the message's size, or what is known of it.
+std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t room) noexcept;
 /// Makes received_bytes() of it `bytes`.
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
 bool is_cancelled(const MPI_Status& status) noexcept;

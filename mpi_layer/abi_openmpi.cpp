@@ -53,6 +53,7 @@ bool is_mpi_object(std::string_view name) {
 }
 
 std::uint64_t received_bytes(const MPI_Status& status) noexcept { return status._ucount; }
+std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t) noexcept { return received_bytes(status); }
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept { status._ucount = bytes; }
 bool is_cancelled(const MPI_Status& status) noexcept { return status._cancelled != 0; }
 int told_error(int rc) noexcept { return rc; }

@@ -36,7 +36,7 @@ bool is_truncation_error(int rc) noexcept;
   }
   fact.peer = status.MPI_SOURCE;
   fact.tag = status.MPI_TAG;
-  fact.bytes = received_bytes(status);
+  fact.bytes = rc == MPI_SUCCESS ? received_bytes(status) : truncated_bytes(status, fact.bytes);
 }
 
 struct Send : NoMeaning {

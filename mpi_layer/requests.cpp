@@ -249,7 +249,7 @@ void start_persistent(MpiThread& thread, MPI_Request request) noexcept {
 
 namespace {
 
-void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Status* status) noexcept {
+void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Status* status, bool is_truncated) noexcept {
   Fact done = entry.start;
   done.kind = FactKind::kRecvComplete;
   if (status == nullptr) {
@@ -258,7 +258,7 @@ void stage_receive(MpiThread& thread, const RequestEntry& entry, const MPI_Statu
   } else {
     done.peer = status->MPI_SOURCE;
     done.tag = status->MPI_TAG;
-    done.bytes = received_bytes(*status);
+    done.bytes = is_truncated ? truncated_bytes(*status, done.bytes) : received_bytes(*status);
     if (done.peer == MPI_PROC_NULL) return;
   }
   const bool is_as_posted = done.peer == entry.start.peer && done.tag == entry.start.tag &&
@@ -331,7 +331,7 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
   } else if (kind == FactKind::kSendRequest) {
     stage_short(thread, FactKind::kSendComplete, entry->start.request);
   } else if (kind == FactKind::kRecvRequest) {
-    stage_receive(thread, *entry, status);
+    stage_receive(thread, *entry, status, error != MPI_SUCCESS);
   } else if (kind == FactKind::kCollectiveRequest) {
     stage_collective(thread, *entry);
   } else if (is_transfer(kind)) {

@@ -2,12 +2,14 @@
 
 #include "core/config/environment.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -96,14 +98,22 @@ void add(report::NothingRecorded& facts, NothingCause cause, std::string detail)
   facts.details.push_back(std::move(detail));
 }
 
+bool is_of_mpich(const std::string& library) {
+  static constexpr std::array kNames = {"libmpich", "libmpi.so.12", "libmpi_cray",
+                                        "libmpifort.so.12"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const char* name) { return library.starts_with(name); });
+}
+bool is_of_open_mpi(const std::string& library) {
+  return library.starts_with("libmpi.so.") && !is_of_mpich(library);
+}
+
 void check_needed(const std::vector<std::string>& needed, report::NothingRecorded& facts) {
   static constexpr std::array kFortran = {"libmpi_mpifh", "libmpi_usempi", "libmpifort"};
-  static constexpr std::array kOtherMpi = {"libmpich", "libmpi.so.12", "libmpi_cray",
-                                           "libmpifort.so.12"};
+  const bool is_for_mpich = std::string_view(MEGASCOPE_MPI_LIBRARY) == "mpich";
   for (const std::string& name : needed) {
-    for (const char* other : kOtherMpi) {
-      if (name.starts_with(other)) return add(facts, NothingCause::kOtherMpi, "it needs " + name);
-    }
+    const bool is_other = is_for_mpich ? is_of_open_mpi(name) : is_of_mpich(name);
+    if (is_other) return add(facts, NothingCause::kOtherMpi, "it needs " + name);
   }
   for (const std::string& name : needed) {
     for (const char* fortran : kFortran) {

@@ -9,9 +9,10 @@
 namespace megascope::mpitest {
 
 /// In place of arguments that MPI ignores on a rank: reading one shows. The count is large, not negative: of a negative one no
-/// bytes are counted. The type is no handle, and crashes whoever asks for its size.
+/// bytes are counted. The type is no handle, and crashes whoever asks for its size;
+/// MPICH looks at such types, and gets one that is too large.
 inline constexpr int kBogusCount = 7654321;
-inline const MPI_Datatype kBogusType = made_up<MPI_Datatype>(24);
+inline const MPI_Datatype kBogusType = faults::is_mpich() ? MPI_LONG_DOUBLE : made_up<MPI_Datatype>(24);
 inline void* const kBogusBuffer = reinterpret_cast<void*>(std::uintptr_t{8});
 inline int* const kBogusCounts = reinterpret_cast<int*>(std::uintptr_t{16});
 

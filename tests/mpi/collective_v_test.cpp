@@ -148,7 +148,8 @@ const Scenario kAlltoallw(
     [](const Who& me) -> Lines {
       const int all = me.size == 1 ? 4 : me.size == 2 ? 12 : 24;  // int to itself; int and double; two of each
       return Pairs().add("Alltoallw", "", all, all).add("Alltoallw", "", all - 4, all - 4);
-    });
+    },
+    on_ranks_of({1, 2, 4}, {1}));  // in place, MPICH 4.0 moves by one type for all and fails an assertion
 
 const Scenario kReduceScatter(
     "MpiReduceScatter.EachSendsToEachItsBlock",
@@ -173,11 +174,13 @@ const Scenario kZero(
     "MpiGatherv.OfNothingHasNoBytes",
     [](const Who& me) {
       std::vector<int> zeros(static_cast<std::size_t>(me.size), 0);
-      MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, nullptr, 0, MPI_INT, nullptr, zeros.data(), zeros.data(), MPI_INT, 0,
+      int out = 0;  // two buffers, even of nothing: MPI may compare them
+      int in = 0;
+      MEGASCOPE_BOTH(MPI_Gatherv, MPI_Igatherv, &out, 0, MPI_INT, &in, zeros.data(), zeros.data(), MPI_INT, 0,
                      MPI_COMM_WORLD);
-      MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, nullptr, zeros.data(), zeros.data(), MPI_INT, nullptr, zeros.data(),
+      MEGASCOPE_BOTH(MPI_Alltoallv, MPI_Ialltoallv, &out, zeros.data(), zeros.data(), MPI_INT, &in, zeros.data(),
                      zeros.data(), MPI_INT, MPI_COMM_WORLD);
-      MEGASCOPE_BOTH(MPI_Reduce_scatter, MPI_Ireduce_scatter, nullptr, nullptr, zeros.data(), MPI_INT, MPI_SUM,
+      MEGASCOPE_BOTH(MPI_Reduce_scatter, MPI_Ireduce_scatter, &out, &in, zeros.data(), MPI_INT, MPI_SUM,
                      MPI_COMM_WORLD);
     },
     [](const Who&) -> Lines {

@@ -86,7 +86,8 @@ const Scenario kRoot(
                                  "MPI_Ibarrier on world | icoll r1 #1 sent 0 received 0",
                                  "MPI_Wait | done r1 in world #1 sent 0 received 0"});
       return with_errors(lines);
-    });
+    },
+    on_ranks_of({1, 2, 4}, {}));  // MPICH copies before it looks at the count
 
 /// Where a program passes no counts at all, MPI says so (Open MPI not in all functions).
 const Scenario kNoCounts(
@@ -114,7 +115,8 @@ const Scenario kNoCounts(
                           failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler",
                           failed("MPI_Gatherv on self", MPI_ERR_COUNT), failed("MPI_Scatterv on self", MPI_ERR_COUNT),
                           "MPI_Comm_set_errhandler"});
-    });
+    },
+    on_ranks_of({1, 2, 4}, {}));  // MPICH reads them
 
 /// Again of the first rank alone; what the others make with it afterwards has one name for all (as of every run is checked).
 const Scenario kCreation(
@@ -139,7 +141,8 @@ const Scenario kCreation(
                                  "MPI_Barrier on after errors | coll #0 sent 0 received 0",
                                  "MPI_Comm_free on after errors | ended after errors"});
       return with_errors(lines);
-    });
+    },
+    on_ranks_of({1, 2, 4}, {}));  // MPICH takes any colour
 
 const Scenario kCommNull(
     "MpiCommNull.IsAnErrorOnNoCommunicator",
@@ -174,7 +177,8 @@ const Scenario kCommNull(
     });
 
 /// 40 bytes to the next rank for each tag; the receivers have room for 16. Of a message to oneself Open MPI does not always
-/// see that it is truncated.
+/// see that it is truncated. MPICH tells of a truncated message what it is not, so that the room is recorded.
+const int kTruncatedBytes = faults::is_mpich() ? 16 : 40;
 void send_long(const Who& me, int first_tag, int last_tag) {
   std::array<int, 10> out{};
   for (int tag = first_tag; tag <= last_tag; ++tag) {
@@ -204,12 +208,13 @@ const Scenario kTruncated(
       const int from = me.previous();
       const int to = me.next();
       return with_errors({text("MPI_Isend on world | isend r1 to %d tag 1 bytes 40", to), "MPI_Wait | sent r1",
-                          text("MPI_Recv on world | recv from %d tag 1 bytes 40; error %d", from, MPI_ERR_TRUNCATE),
+                          text("MPI_Recv on world | recv from %d tag 1 bytes %d; error %d", from, kTruncatedBytes, MPI_ERR_TRUNCATE),
                           "MPI_Irecv on world | irecv r2 from any tag any room 16",
                           text("MPI_Isend on world | isend r3 to %d tag 2 bytes 40", to), "MPI_Wait | sent r3",
-                          text("MPI_Wait | received r2 in world from %d tag 2 bytes 40; error %d", from, MPI_ERR_TRUNCATE),
-                          text("MPI_Sendrecv on world | send to %d tag 3 bytes 40; recv from %d tag 3 bytes 40; error %d", to,
-                               from, MPI_ERR_TRUNCATE)});
+                          text("MPI_Wait | received r2 in world from %d tag 2 bytes %d; error %d", from, kTruncatedBytes,
+                               MPI_ERR_TRUNCATE),
+                          text("MPI_Sendrecv on world | send to %d tag 3 bytes 40; recv from %d tag 3 bytes %d; error %d", to,
+                               from, kTruncatedBytes, MPI_ERR_TRUNCATE)});
     },
     {2, 4});
 
@@ -244,7 +249,13 @@ Lines truncated_lines(const Who& me, const Lines& then) {
   return with_errors(lines);
 }
 std::string received(const Who& me, int i) {
-  return text("received r%d in world from %d tag %d bytes 40", i, me.previous(), i);
+  return text("received r%d in world from %d tag %d bytes %d", i, me.previous(), i, i == 2 ? kTruncatedBytes : 40);
+}
+/// MPICH looks no further than the first that fails: the third is pending.
+Lines waitall_lines(const Who& me) {
+  const std::string third = faults::is_mpich() ? "" : "; " + received(me, 3);
+  return truncated_lines(
+      me, {"MPI_Waitall | " + received(me, 1) + "; " + received(me, 2) + third + text("; error %d", MPI_ERR_IN_STATUS)});
 }
 
 const Scenario kWaitall(
@@ -255,13 +266,9 @@ const Scenario kWaitall(
       std::array<MPI_Status, 3> statuses{};
       expect(error_class(MPI_Waitall(3, some.requests.data(), statuses.data())) == MPI_ERR_IN_STATUS, "one has failed");
       expect(statuses[0].MPI_ERROR == MPI_SUCCESS && error_class(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE &&
-             statuses[2].MPI_ERROR == MPI_SUCCESS, "the second");
+             error_class(statuses[2].MPI_ERROR) == (faults::is_mpich() ? MPI_ERR_PENDING : MPI_SUCCESS), "the second");
     },
-    [](const Who& me) {
-      return truncated_lines(me, {"MPI_Waitall | " + received(me, 1) + "; " + received(me, 2) + "; " + received(me, 3) +
-                                  text("; error %d", MPI_ERR_IN_STATUS)});
-    },
-    {2, 4});
+    waitall_lines, {2, 4});
 
 const Scenario kWaitallIgnoring(
     "MpiWaitall.TellsOfEachOfItsRequestsWhenStatusesAreIgnored",
@@ -270,11 +277,7 @@ const Scenario kWaitallIgnoring(
       OneIsTruncated some(me);
       expect(error_class(MPI_Waitall(3, some.requests.data(), MPI_STATUSES_IGNORE)) == MPI_ERR_IN_STATUS, "one has failed");
     },
-    [](const Who& me) {
-      return truncated_lines(me, {"MPI_Waitall | " + received(me, 1) + "; " + received(me, 2) + "; " + received(me, 3) +
-                                  text("; error %d", MPI_ERR_IN_STATUS)});
-    },
-    {2, 4});
+    waitall_lines, {2, 4});
 
 const Scenario kWaitsome(
     "MpiWaitsome.TellsWhichOfItsRequestsFailed",

@@ -148,6 +148,10 @@ std::string text(const char* format, ...) {
   return buffer;
 }
 
+std::vector<int> on_ranks_of(std::vector<int> open_mpi, std::vector<int> mpich) {
+  return faults::is_mpich() ? mpich : open_mpi;
+}
+
 int error_class(int error_code) {
   int error_class = MPI_SUCCESS;
   PMPI_Error_class(error_code, &error_class);

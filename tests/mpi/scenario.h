@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/faults/launch.h"
 #include "tests/mpi/recorded.h"
 
 namespace megascope::mpitest {
@@ -55,6 +56,9 @@ Handle made_up(std::uintptr_t bits) {
   if constexpr (std::is_pointer_v<Handle>) return reinterpret_cast<Handle>(bits);
   else return static_cast<Handle>(bits);
 }
+
+/// Numbers of ranks of a scenario that MPICH plays with others than Open MPI, or (no numbers) not at all.
+std::vector<int> on_ranks_of(std::vector<int> open_mpi, std::vector<int> mpich);
 
 /// In a body: what the program must see. A failure is printed and fails all tests of the run.
 void expect(bool is_true, const char* what);
