@@ -35,13 +35,13 @@ if(MEGASCOPE_BUILD_TESTS)
 endif()
 
 # megascope_add_test(name SOURCES files... [USES rooms...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
-#                    [LABELS labels...] [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE...])
+#                    [LABELS labels...] [TIMEOUT seconds] [FILTER gtest_filter] [ENVIRONMENT NAME=VALUE...])
 #
 # A GoogleTest program. Without RANKS each TEST is one ctest. With RANKS (implies MPI) the whole program is one ctest a
 # rank count, <name>.ranks<N>; it brings its own main. MPI without RANKS: linked with MPI and its own main, one process.
 # USES: rooms by name; as rooms are archives, a test of wrappers names objects in SOURCES: $<TARGET_OBJECTS:...>.
 function(megascope_add_test name)
-  cmake_parse_arguments(ARG "MPI" "TIMEOUT" "SOURCES;USES;LIBRARIES;RANKS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "MPI" "TIMEOUT;FILTER" "SOURCES;USES;LIBRARIES;RANKS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT ${MEGASCOPE_TEST_TIMEOUT_S})
   endif()
@@ -60,7 +60,8 @@ function(megascope_add_test name)
     target_link_libraries(${name} PRIVATE GTest::gmock_main)
   endif()
   if(NOT ARG_RANKS)
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. TEST_FILTER "${ARG_FILTER}" DISCOVERY_TIMEOUT 60
+                         PROPERTIES TIMEOUT ${ARG_TIMEOUT})
     megascope_set_discovered_properties(${name} "${ARG_LABELS}" "${environment}")
     return()
   endif()

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
 
 /// Programs that end by themselves, without MPI_Finalize. They end as they do without the library, and their trace is
@@ -47,7 +48,7 @@ TEST(Ending, MpiAbort) {
 
 /// mpirun passes on what its processes end with.
 TEST(Ending, CodesReachTheLauncher) {
-  for (const auto& [mode, code] : {std::pair("abort", 7), std::pair("segv", 139), std::pair("_exit", 3)}) {
+  for (const auto& [mode, code] : {std::pair("abort", 7), std::pair("segv", is_mpich() ? 11 : 139), std::pair("_exit", 3)}) {
     Trial trial(mode);
     trial.ranks(2);
     const Ending ending = run(trial.preloaded());

@@ -12,6 +12,8 @@ import sys
 import tempfile
 
 PROGRAM, LIBRARY, TOOLS, RANKS, *MPIRUN = sys.argv[1:]
+sys.path.insert(0, TOOLS)
+import launch  # noqa: E402
 WAYS = {"read": "bytes_received", "wrote": "bytes_sent"}
 
 
@@ -19,8 +21,7 @@ def play(folder):
     """The books of all ranks, and the report."""
     environment = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": f"{folder}/run", "MEGASCOPE_SCRATCH": folder,
                    "MEGASCOPE_EXPORT": "otf2"}
-    settings = [word for name, value in environment.items() for word in ("-x", f"{name}={value}")]
-    subprocess.run([*MPIRUN, "-n", RANKS, *settings, PROGRAM, f"{folder}/book"], check=True, timeout=100)
+    subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **environment), "-n", RANKS, PROGRAM, f"{folder}/book"], check=True, timeout=100)
     books = collections.Counter()
     for rank in range(int(RANKS)):
         with open(f"{folder}/book.{rank}", encoding="utf-8") as file:

@@ -161,7 +161,7 @@ const Scenario kErrors(
       MPI_File file = MPI_FILE_NULL;
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       int rc = MPI_File_open(MPI_COMM_WORLD, "missing", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
-      expect(rc == MPI_ERR_NO_SUCH_FILE, "a missing file");
+      expect(error_class(rc) == MPI_ERR_NO_SUCH_FILE, "a missing file");
       rc = MPI_File_open(MPI_COMM_NULL, "missing", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
       expect(rc != MPI_SUCCESS, "no communicator");
       expect(MPI_File_delete("missing", MPI_INFO_NULL) != MPI_SUCCESS, "deleting a missing file");
@@ -189,7 +189,8 @@ const Scenario kErrors(
               error("MPI_File_read on world", MPI_ERR_COUNT), error("MPI_File_read on world", MPI_ERR_TYPE),
               error("MPI_File_iwrite on world", MPI_ERR_READ_ONLY), "MPI_File_close on world | closed present",
               error("MPI_File_write", MPI_ERR_FILE), error("MPI_File_get_size", MPI_ERR_FILE)};
-    });
+    },
+    on_ranks_of({1, 2, 4}, {}));  // MPICH refuses more, by other codes
 
 const Scenario kAfterFailure(
     "MpiFileOpen.AfterOneThatFailedHasOneNameInAllMembers",  // checked for every run
@@ -203,7 +204,8 @@ const Scenario kAfterFailure(
       Lines lines{"MPI_File_open on world | opened after", "MPI_File_close on world | closed after"};
       if (me.rank == 0) lines.insert(lines.begin(), "MPI_File_open on world | error " + std::to_string(MPI_ERR_INFO));
       return lines;
-    });
+    },
+    on_ranks_of({1, 2, 4}, {}));  // MPICH lets the opening fail in all members
 
 const Scenario kUnseen(
     "MpiFileWrite.ToAFileWhoseOpeningWasNotSeenIsToldWithoutItsName",

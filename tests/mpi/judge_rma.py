@@ -2,7 +2,7 @@
 """Runs the one-sided scenarios on 1, 2 and 4 ranks with all exports, and has the traces judged by readers that are not
 ours (timelines of the first two programs on 2 ranks only: that takes long): operations, bytes, windows and completions agree with one another and with the report.
 
-  judge_rma.py --library FILE --tools FOLDER --trace-processor FOLDER PROGRAM...
+  judge_rma.py --mpirun FILE --library FILE --tools FOLDER --trace-processor FOLDER PROGRAM...
 
 Exit code 0: all is well; 1: a defect, named; 77: what judges the timelines is not installed.
 """
@@ -15,6 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
+import launch  # noqa: E402
 
 PUTS = ("MPI_Put", "MPI_Rput")
 GETS = ("MPI_Get", "MPI_Rget")
@@ -46,8 +49,8 @@ def run(program, ranks, folder, arguments):
                        OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_btl="self,vader",
                        OMPI_MCA_osc="sm,rdma,pt2pt", MEGASCOPE_EXPORT="otf2+perfetto+chrome", MEGASCOPE_OUT=f"{folder}/run",
                        MEGASCOPE_SCRATCH=str(folder))
-    command = ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), "-x", f"LD_PRELOAD={arguments.library}", program,
-               "--scenarios"]
+    launcher = [arguments.mpirun]
+    command = [*launcher, *launch.setting(launcher, LD_PRELOAD=arguments.library), "-n", str(ranks), program, "--scenarios"]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100)
     if result.returncode != 0:
         fail(f"{program} on {ranks} ranks: {result.stderr[-2000:]}")
@@ -86,6 +89,7 @@ def judge_timeline(path, report, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+")
+    parser.add_argument("--mpirun", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--tools", required=True)
     parser.add_argument("--trace-processor", required=True)

@@ -41,7 +41,7 @@ const Scenario kAllocate(
               "MPI_Win_fence on world | fence w1 #0", text("MPI_Get on world | get w1 target %d sent 0 received 8", me.next()),
               "MPI_Win_fence on world | fence w1 #1", "MPI_Win_free on world | ended w1"};
     },
-    {1, 2, 4},
+    on_ranks_of({1, 2, 4}, {1}),  // MPICH 4.0 misses the memory where sizes differ
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         const WindowDefinition window = window_named(run, rank, "allocated");
