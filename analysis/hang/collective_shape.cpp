@@ -85,14 +85,4 @@ std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveS
   return combined(combined(function.name_hash, std::uint64_t{sequence} << 32 | root), shape.bytes);
 }
 
-bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm) {
-  const CommDefinition* at = &comm;
-  for (std::size_t steps = 0; at != nullptr && steps <= process.comms.size(); ++steps) {
-    if (at->kind == CommKind::kWorld || at->kind == CommKind::kSelf) return true;
-    if (at->parent == kNoComm) return false;
-    at = process.comm(at->parent);
-  }
-  return false;
-}
-
 }  // namespace megascope::analysis

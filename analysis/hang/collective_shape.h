@@ -53,7 +53,4 @@ CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefi
 /// Equal for equal shapes of equal number.
 std::uint64_t hash_of(const FunctionTable::Function& function, const CollectiveShape& shape, std::uint32_t sequence);
 
-/// Can this communicator be told from others in all its members? Not when it was made out of our sight, or from such a one.
-bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm);
-
 }  // namespace megascope::analysis

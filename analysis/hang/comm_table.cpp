@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "analysis/hang/collective_shape.h"
-
 namespace megascope::analysis {
 
 CommTable::CommTable(const RecordSource& source) {

@@ -60,4 +60,14 @@ std::string place_of(const CallSiteDefinition& site) {
   return site.function.empty() ? place : site.function + " (" + place + ")";
 }
 
+bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm) {
+  const CommDefinition* at = &comm;
+  for (std::size_t steps = 0; at != nullptr && steps <= process.comms.size(); ++steps) {
+    if (at->kind == CommKind::kWorld || at->kind == CommKind::kSelf) return true;
+    if (at->parent == kNoComm) return false;
+    at = process.comm(at->parent);
+  }
+  return false;
+}
+
 }  // namespace megascope

@@ -216,6 +216,10 @@ struct ProcessDefinitions {
   const WindowDefinition* window(WinId id) const { return id < windows.size() ? &windows[id] : nullptr; }
 };
 
+/// Does the communicator's global name mean the same one in all its members? Not when it was made out of our sight, or from
+/// such a one.
+bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm);
+
 /// World ranks of a list of runs, in order.
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs);
 /// The inverse: maximal runs, greedily.

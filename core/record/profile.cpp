@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
 constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 
 constexpr ProfileKey unpack(std::uint64_t packed) {
   return {.region = static_cast<RegionId>(packed >> 48),
@@ -109,6 +109,7 @@ void Profile::define(const RegionDefinition& region) {
 void Profile::define(const CommDefinition& comm) {
   if (comm.id >= kMaxComms) return;
   if (comm.id >= comms_.size()) comms_.resize(comm.id + 1);
+  collectives_.define(comm);
   std::vector<Run>& runs = comms_[comm.id];
   runs.clear();
   std::int32_t begin = 0;
@@ -182,7 +183,7 @@ void Profile::note_file(const Fact& fact, CallShape& shape) {
   if (ends_transfer(fact.kind)) (is_file_write(fact.kind) ? shape.bytes_sent : shape.bytes_received) += transferred(fact);
 }
 
-void Profile::note(const Fact& fact, CallShape& shape) {
+void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
   if (is_file_fact(fact.kind)) return note_file(fact, shape);
   switch (fact.kind) {
     case FactKind::kSend:
@@ -199,6 +200,7 @@ void Profile::note(const Fact& fact, CallShape& shape) {
       break;
     case FactKind::kCollective:
     case FactKind::kCollectiveRequest:
+      collectives_.add(fact.comm, region, fact.sequence, fact.peer);
       shape.bytes_sent += fact.bytes;
       shape.bytes_received += fact.bytes_received;
       [[fallthrough]];
@@ -227,7 +229,7 @@ void Profile::note(const Fact& fact, CallShape& shape) {
 void Profile::add(const Call& call) {
   if (is_foreign(call.region)) return;
   CallShape shape;
-  for (const Fact& fact : call.facts) note(fact, shape);
+  for (const Fact& fact : call.facts) note(fact, call.region, shape);
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
   const std::uint64_t returned = call.is_pending ? 0 : call.count;
   CallTotals& totals = row(
@@ -250,6 +252,7 @@ void Profile::merge(const Profile& other) {
     row(other.keys_.key(i), other.totals_[i].calls).add(other.totals_[i]);
   }
   files_.merge(other.files_);
+  collectives_.merge(other.collectives_);
   for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
   for (std::size_t i = 0; i < kSizeClassCount; ++i) {
     sizes_[i].messages += other.sizes_[i].messages;
@@ -298,6 +301,7 @@ void Profile::serialize(std::vector<std::byte>& to) const {
     out.number(row.totals.bytes_received);
   }
   files_.serialize(out);
+  collectives_.serialize(out);
   const std::vector<PeerTotals> all_peers = peers();
   out.number(all_peers.size());
   for (const PeerTotals& peer : all_peers) {
@@ -331,6 +335,7 @@ Status Profile::parse(std::span<const std::byte> from) {
     read.append_row(pack(key)) = totals;
   }
   read.files_.parse(in);
+  read.collectives_.parse(in);
   for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
     PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};
     totals.messages = in.number();

@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/record/call.h"
+#include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
 #include "core/record/file_sums.h"
 
@@ -127,9 +128,15 @@ class Profile {
     std::uint64_t sent = 0;      ///< of a collective
     std::uint64_t received = 0;
   };
-  /// The same as add() of a call without facts, or with a collective's.
+  /// The same as add() of a call without facts.
   void add_plain(const PlainCall& call) {
     if (is_foreign(call.region)) return;
+    add_to_row(call, PeerClass::kNone);
+  }
+  /// The same as add() of a call with a collective, call.sent and call.received long, on call.comm.
+  void add_collective(const PlainCall& call, std::uint32_t sequence, std::int32_t root) {
+    if (is_foreign(call.region)) return;
+    collectives_.add(call.comm, call.region, sequence, root);
     add_to_row(call, PeerClass::kNone);
   }
   /// The same as add() of a call with one message sent, or one received, of any number of bytes, on call.comm.
@@ -163,6 +170,8 @@ class Profile {
   std::vector<ProfileRow> rows() const;
   /// Ascending world rank; the row of unlisted destinations comes first.
   std::vector<PeerTotals> peers() const;
+  /// Of every communicator.
+  const CollectiveSums& collectives() const { return collectives_; }
   /// Of every file name.
   const FileSums& files() const { return files_; }
   /// Point-to-point messages sent, by size class.
@@ -214,7 +223,7 @@ class Profile {
     std::uint32_t index = KeyIndex::kAbsent;  ///< in peers_, once something was sent
   };
 
-  void note(const Fact& fact, CallShape& shape);
+  void note(const Fact& fact, RegionId region, CallShape& shape);
   void note_file(const Fact& fact, CallShape& shape);
   void find_peer(KnownPeer& known);
   void learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const;
@@ -273,6 +282,7 @@ class Profile {
   std::array<KnownPeer, kKnownPeerCount> known_peers_{};
   std::array<SizeTotals, kSizeClassCount> sizes_{};
   FileSums files_;
+  CollectiveSums collectives_;
   std::uint64_t first_enter_ = UINT64_MAX;
   std::uint64_t last_leave_ = 0;
   std::uint64_t mixed_call_count_ = 0;

@@ -46,7 +46,7 @@ bool is_plain(Word first, Word second) {
   if (kind == FactKind::kCollective) {
     call.sent = low32(words[3]);
     call.received = high32(words[3]);
-    profile.add_plain(call);
+    profile.add_collective(call, high32(words[2]), static_cast<std::int32_t>(low32(words[2])));
     return kMessageWords;
   }
   const auto peer = static_cast<std::int32_t>(low32(words[2]));

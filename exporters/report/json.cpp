@@ -45,11 +45,13 @@ Json functions(const RunReport& report) {
 }
 
 Json communicators(const RunReport& report) {
+  const std::vector<const CommRow*> differing = comms_that_differ(report);
   Json all = Json::array();
   for (const CommRow& row : report.comms) {
     Json json = {{"name", row.name}, {"ranks", row.size}};
     if (row.kind == CommRowKind::kComm) json["id"] = fmt::format("{:016x}", row.global_name);
     add_totals(json, row.totals);
+    json["collectives_differ"] = std::find(differing.begin(), differing.end(), &row) != differing.end();
     all.push_back(std::move(json));
   }
   return all;

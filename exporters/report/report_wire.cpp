@@ -80,6 +80,10 @@ constexpr auto comm_row = [](auto& codec, auto& row) {
   codec.text(row.name);
   codec.signed_number(row.size);
   totals(codec, row.totals);
+  codec.number(row.check.sum.count);
+  codec.number(row.check.sum.hash);
+  codec.number(row.check.ranks);
+  codec.number(row.check.differs);
 };
 constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);

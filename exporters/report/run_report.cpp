@@ -14,6 +14,15 @@ void keep_heaviest(Rows& rows, std::size_t limit, Heavier heavier) {
   if (rows.size() > limit) rows.resize(limit);
 }
 
+template <class Row>
+void add_row(Row& mine, const Row& theirs) {
+  mine.totals.add(theirs.totals);
+}
+void add_row(CommRow& mine, const CommRow& theirs) {
+  mine.totals.add(theirs.totals);
+  mine.check.merge(theirs.check);
+}
+
 /// Adds rows with equal keys; both are ascending by key, and so is the result.
 template <class Row, class Key>
 void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
@@ -23,7 +32,7 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
   for (const Row& row : theirs) {
     while (left != mine.end() && key(*left) < key(row)) all.push_back(std::move(*left++));
     if (left != mine.end() && key(*left) == key(row)) {
-      left->totals.add(row.totals);
+      add_row(*left, row);
     } else {
       all.push_back(row);
     }
@@ -35,6 +44,11 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
 bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
 bool is_others(const FileRow& row) { return row.name == kOthersName; }
 bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
+template <class Row>
+bool is_to_be_kept(const Row&) {
+  return false;
+}
+bool is_to_be_kept(const CommRow& row) { return row.check.differs; }
 
 /// Folds the rows with the least time into the one of others, `others`, which goes where its key
 /// belongs.
@@ -43,6 +57,7 @@ void bound_rows(std::vector<Row>& rows, std::size_t limit, Row others, Key key) 
   if (rows.size() <= limit) return;
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     if (is_others(a) != is_others(b)) return is_others(b);  // comes last
+    if (is_to_be_kept(a) != is_to_be_kept(b)) return is_to_be_kept(a);
     if (a.totals.time != b.totals.time) return a.totals.time > b.totals.time;
     return key(a) < key(b);
   });
@@ -111,10 +126,38 @@ void take_if_empty(std::string& mine, const std::string& theirs) {
 
 }  // namespace
 
+void CollectiveCheck::merge(const CollectiveCheck& other) {
+  if (other.ranks == 0) return;
+  if (ranks == 0) {
+    *this = other;
+    return;
+  }
+  differs = differs || other.differs || sum != other.sum;
+  ranks += other.ranks;
+}
+
+std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
+  const bool is_whole = report.covers_all_calls && report.losses[static_cast<std::size_t>(LossCause::kNoBuffer)] == 0 &&
+                        std::ranges::all_of(report.ranks, [](const RankRow& rank) {
+                          return rank.end_state == EndState::kFinalized;
+                        });
+  if (!is_whole) return {};
+  // A rank without a row made no collective there, unless its row had no room.
+  const bool has_all = report.ranks.size() == static_cast<std::size_t>(report.world_size) &&
+                       std::ranges::none_of(report.comms, [](const CommRow& row) { return is_others(row); });
+  std::vector<const CommRow*> rows;
+  for (const CommRow& row : report.comms) {
+    const bool lacks_some = has_all && row.check.sum.count != 0 && row.check.ranks != 0 &&
+                            row.check.ranks < static_cast<std::uint64_t>(row.size);
+    if (row.check.differs || lacks_some) rows.push_back(&row);
+  }
+  return rows;
+}
+
 void bound(RunReport& report) {
   bound_rows(report.functions, kMaxFunctions, {.name = kOthersName, .totals = {}}, function_key);
   bound_rows(report.comms, kMaxComms,
-             {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}}, comm_key);
+             {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}}, comm_key);
   bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
     return std::tie(b.bytes, b.messages, a.source, a.destination) <

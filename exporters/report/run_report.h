@@ -43,6 +43,16 @@ struct FunctionRow {
 /// could not be described.
 enum class CommRowKind : std::uint8_t { kComm, kSelf, kOthers };
 
+/// Whether ranks called the same collectives, as far as their sums tell (core/record/collective_sums.h).
+struct CollectiveCheck {
+  CollectiveSum sum;        ///< of the first rank
+  std::uint64_t ranks = 0;  ///< that told theirs
+  bool differs = false;     ///< some of them
+
+  void merge(const CollectiveCheck& other);
+  bool operator==(const CollectiveCheck&) const = default;
+};
+
 /// One communicator, over all its members here.
 struct CommRow {
   CommRowKind kind = CommRowKind::kComm;
@@ -50,6 +60,7 @@ struct CommRow {
   std::string name;
   std::int64_t size = 0;  ///< ranks in it; of both groups for an intercommunicator
   CallTotals totals;
+  CollectiveCheck check = {};  ///< of kComm that all members know by the same name
 
   bool operator==(const CommRow&) const = default;
 };
@@ -182,6 +193,10 @@ Status parse(std::span<const std::byte> from, RunReport& report);
 
 /// Afterwards member 0 has the report of all; the others' are unspecified. O(log size) rounds.
 Status merge_up(Collective& collective, RunReport& report);
+
+/// Communicators on which the ranks did not call the same collectives. Nothing is said of runs that did not reach MPI_Finalize
+/// as a whole, or lost calls: there ranks differ in how far they came. Valid as long as the report.
+std::vector<const CommRow*> comms_that_differ(const RunReport& report);
 
 /// At most 60 lines of at most 100 columns, ending with a newline. Text from programs is made
 /// harmless for a terminal.

@@ -77,6 +77,16 @@ class Summary {
     }
   }
 
+  void check_collectives(const CollectiveSums& sums) {
+    for (const CommDefinition& comm : definitions_.comms) {
+      if (comm.kind == CommKind::kSelf || !has_sure_name(definitions_, comm)) continue;
+      const CollectiveSum sum = sums.on(comm.id);
+      if (sum.count != 0) add_comm(comm.id, {});
+      const auto row = comms_.find({CommRowKind::kComm, comm.global_name});
+      if (row != comms_.end()) row->second.check.merge({.sum = sum, .ranks = 1});
+    }
+  }
+
   void finish() {
     const std::int32_t world_rank = definitions_.info.world_rank;
     for (auto& [name, row] : functions_) report_.functions.push_back(std::move(row));
@@ -93,7 +103,7 @@ class Summary {
  private:
   void add_comm(CommId id, const CallTotals& totals) {
     const CommDefinition* comm = id == kMixedComms ? nullptr : definitions_.comm(id);
-    CommRow row{.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}};
+    CommRow row{.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}};
     if (comm != nullptr) {
       row.kind = comm->kind == CommKind::kSelf ? CommRowKind::kSelf : CommRowKind::kComm;
       row.global_name = comm->kind == CommKind::kSelf ? 0 : comm->global_name;
@@ -194,6 +204,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
     row.totals.max_time = scaled(row.totals.max_time, facts.ns_per_profile_unit);
     summary.add(row.key, row.totals);
   }
+  summary.check_collectives(profile.collectives());
   summary.finish();
   describe_messages(profile, info.world_rank, report);
   describe_files(definitions, profile, facts.ns_per_profile_unit, report);

@@ -21,6 +21,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   };
   append(facts_section(report, shares), false);
   append(share_section(report, shares), true);
+  append(collective_section(report), true);
   append(rank_section(report, shares, limits), true);
   append(function_section(report, limits), true);
   append(comm_section(report, limits), true);

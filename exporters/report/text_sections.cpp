@@ -199,6 +199,15 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
   return lines;
 }
 
+Lines collective_section(const RunReport& report) {
+  const std::vector<const CommRow*> rows = comms_that_differ(report);
+  if (rows.empty()) return {};
+  std::string text = "the ranks did not all call the same on `" + printable(rows.front()->name, 60) + "`";
+  if (rows.size() > 1) text += fmt::format(" and {}", plural(rows.size() - 1, "other communicator", "other communicators"));
+  text += report.folder.empty() ? "." : "; the first difference: megascope hang " + shell_quoted(report.folder);
+  return labelled("Collectives", text);
+}
+
 Lines note_section(const RunReport& report, const RowLimits& limits) {
   Lines lines;
   for (std::size_t i = 0; i < std::min(limits.notes, report.notes.size()); ++i) {

@@ -45,6 +45,8 @@ std::uint64_t call_count(const RunReport& report);
 
 Lines facts_section(const RunReport& report, const TimeShares& shares);
 Lines share_section(const RunReport& report, const TimeShares& shares);
+/// Collectives that do not match, and where more is said of it.
+Lines collective_section(const RunReport& report);
 Lines rank_section(const RunReport& report, const TimeShares& shares, const RowLimits& limits);
 Lines function_section(const RunReport& report, const RowLimits& limits);
 Lines comm_section(const RunReport& report, const RowLimits& limits);

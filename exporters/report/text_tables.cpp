@@ -250,9 +250,12 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
                call.comm.empty() ? "." : call.comm, peer, duration(call.since_ns),
                call.time_ns == 0 ? "." : duration(call.time_ns)});
   }
-  return titled(fmt::format("Calls that had not returned at the end, {} of {}", table.row_count(),
-                            report.pending_count),
-                table);
+  Lines lines = titled(fmt::format("Calls that had not returned at the end, {} of {}",
+                                   table.row_count(), report.pending_count),
+                       table);
+  if (!lines.empty() && !report.folder.empty())
+    lines.push_back("  Who waits for whom: megascope hang " + shell_quoted(report.folder));
+  return lines;
 }
 
 }  // namespace megascope::report

@@ -1,13 +1,16 @@
+#include "analysis/hang/hang.h"
 #include "core/base/text.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
+#include "plugin/cli/hang_view.h"
 #include "plugin/cli/progress.h"
 #include "plugin/cli/run_share.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,25 @@ std::vector<report::ExportRow> stored_exports(const std::string& folder) {
   return rows;
 }
 
+/// The first collective of each communicator that ranks did not call alike, where the sums show some difference, or cannot show
+/// it because ranks came unequally far.
+void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& report) {
+  constexpr std::size_t kMostNamed = 4;
+  const bool is_whole = std::ranges::all_of(report.ranks, [](const report::RankRow& rank) {
+    return rank.end_state == EndState::kFinalized;
+  });
+  if (report.ranks.size() < 2 || (is_whole && report::comms_that_differ(report).empty())) return;
+  const analysis::CommTable comms(run);
+  analysis::HangReport found;
+  found.processes = analysis::read_processes(run, static_cast<unsigned>(member_count(jobs, run.world_ranks().size())));
+  found.mismatches = analysis::find_mismatches(found.processes, comms);
+  const HangView view{run, comms, found};
+  for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
+    report.notes.insert(report.notes.begin() + static_cast<std::ptrdiff_t>(i),
+                        "collectives do not match: " + mismatch_text(view, found.mismatches[i]));
+  }
+}
+
 }  // namespace
 
 int print_report(const ReportArguments& arguments) {
@@ -92,6 +114,7 @@ int print_report(const ReportArguments& arguments) {
     report.notes.push_back(std::string(trace::kReportTextFile) +
                            " in the run folder, made when the run ended, counts all calls");
   }
+  name_mismatches(*run, arguments.jobs, report);
   const std::string text = arguments.as_json ? report::to_json(report) : report::to_text(report);
   std::fputs(text.c_str(), stdout);
   return kSuccess;

@@ -119,6 +119,8 @@ class Circles(Case):
         subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
         self.assertEqual(self.circles(self.found()), self.circles(running))
         self.assertIn("does not run here any more", self.hang().stdout)
+        report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
+        self.assertIn("Who waits for whom: megascope hang", report.stdout)
 
     def test_a_copy_taken_before_gives_way_to_the_trace_itself(self):
         with self.hanging("receive-ring", 2):
@@ -260,6 +262,14 @@ class Ends(Case):
     def test_counts_that_differ_at_the_end(self):
         subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.folder, check=True,
                        env=self.environment(), capture_output=True, timeout=50)
+        with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
+            report = " ".join(file.read().split())
+        self.assertIn("Collectives the ranks did not all call the same on `dp`; the first difference: megascope hang", report)
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            comms = {comm["name"]: comm["collectives_differ"] for comm in json.load(file)["communicators"]}
+        self.assertEqual((comms["dp"], comms[WORLD]), (True, False))
+        later = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
+        self.assertIn("collectives do not match: On `dp`: rank 0 made 2", " ".join(later.stdout.split()))
         result = self.hang()
         self.assertEqual(result.returncode, 1)
         self.assertIn("On `dp`: rank 0 made 2 collectives, the last is MPI_Bcast; ranks 1, 2 made 1 collective, the last is "

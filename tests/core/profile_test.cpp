@@ -231,5 +231,44 @@ TEST(Profile, RefusesBytesThatAreCutOrFollowedByMore) {
   EXPECT_EQ(Profile().parse(bytes).message(), "profile: damaged");
 }
 
+Fact collective(CommId comm, std::uint32_t sequence, std::int32_t root) {
+  return {.kind = FactKind::kCollective, .comm = comm, .sequence = sequence, .peer = root};
+}
+
+CollectiveSum sum_of(CommId comm, const std::vector<std::pair<RegionId, Fact>>& calls) {
+  Profile profile = make_profile();
+  for (const auto& [region, fact] : calls) add(profile, region, comm, 0, 1, {fact});
+  return profile.collectives().on(comm);
+}
+
+TEST(Profile, SumsOfCollectivesAreEqualForEqualCollectivesOnly) {
+  constexpr RegionId kBcastRegion = 5;
+  const CollectiveSum one = sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 0, kNoPeer)},
+                                            {kBcastRegion, collective(kWorld, 1, 3)}});
+  EXPECT_EQ(one.count, 2u);
+  EXPECT_EQ(one, sum_of(kWorld, {{kBcastRegion, collective(kWorld, 1, 3)},
+                                 {kAllreduceRegion, collective(kWorld, 0, kNoPeer)}}))
+      << "threads are summed one after the other";
+  EXPECT_NE(one, sum_of(kWorld, {{kBcastRegion, collective(kWorld, 0, 3)},
+                                 {kAllreduceRegion, collective(kWorld, 1, kNoPeer)}}));
+  EXPECT_NE(one, sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 0, kNoPeer)},
+                                 {kBcastRegion, collective(kWorld, 1, 2)}}));
+  EXPECT_EQ(sum_of(kInter, {{kBcastRegion, collective(kInter, 0, kSelfRoot)}}),
+            sum_of(kInter, {{kBcastRegion, collective(kInter, 0, 2)}}))
+      << "the two groups name a root differently";
+}
+
+TEST(Profile, SumsOfCollectivesTravelAndMerge) {
+  Profile profile = make_profile();
+  add(profile, kAllreduceRegion, kWorld, 0, 1, {collective(kWorld, 0, kNoPeer)});
+  std::vector<std::byte> bytes;
+  profile.serialize(bytes);
+  Profile read = make_profile();
+  ASSERT_TRUE(read.parse(bytes).is_ok());
+  EXPECT_EQ(read.collectives().on(kWorld), profile.collectives().on(kWorld));
+  profile.merge(read);
+  EXPECT_EQ(profile.collectives().on(kWorld).count, 2u);
+}
+
 }  // namespace
 }  // namespace megascope

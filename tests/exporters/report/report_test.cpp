@@ -21,6 +21,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -116,7 +117,9 @@ TEST(Report, SumsTwoRanksByHand) {
                                   0xABCD,
                                   "MPI_COMM_WORLD",
                                   2,
-                                  {60, 10 * (5'998'000 + 1'998'000), 5'497'000, 20'160, 20'160}}));
+                                  {60, 10 * (5'998'000 + 1'998'000), 5'497'000, 20'160, 20'160},
+                                  {.sum = {10, report.comms[0].check.sum.hash}, .ranks = 2}}));
+  EXPECT_THAT(comms_that_differ(report), IsEmpty());
   EXPECT_THAT(report.pairs, ElementsAre(PairRow{0, 1, 10, 10'000}, PairRow{1, 0, 10, 10'000}));
   EXPECT_EQ(report.waits[0], (WaitRow{0, "MPI_Allreduce", "MPI_COMM_WORLD", 10, 54'970'000}));
 }
@@ -174,6 +177,38 @@ TEST(Report, KeepsTheLongestRowsAndTheSumsBeyondItsBounds) {
   RunReport again;
   ASSERT_TRUE(parse(bytes_of(report), again).is_ok());
   EXPECT_EQ(again, report);
+}
+
+RunReport with_collectives(std::int32_t rank, CollectiveSum sum) {
+  RunReport report;
+  report.world_size = 3;
+  report.nodes = {"node"};
+  report.ranks = {{.world_rank = rank, .end_state = EndState::kFinalized}};
+  report.comms = {{.kind = CommRowKind::kComm, .global_name = 7, .name = "dp", .size = 3, .totals = {},
+                   .check = {.sum = sum, .ranks = 1}}};
+  return report;
+}
+
+TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
+  RunReport report = with_collectives(0, {5, 99});
+  merge(report, with_collectives(1, {5, 99}));
+  RunReport without_row = with_collectives(2, {});
+  without_row.comms.clear();
+  RunReport lacking = report;
+  merge(lacking, without_row);
+  EXPECT_EQ(comms_that_differ(lacking).size(), 1u) << "rank 2 made none";
+  RunReport alike = report;
+  EXPECT_EQ(comms_that_differ(alike).size(), 0u) << "of rank 2 nothing is known";
+  merge(alike, with_collectives(2, {5, 99}));
+  EXPECT_EQ(comms_that_differ(alike).size(), 0u);
+  merge(report, with_collectives(2, {5, 98}));
+  EXPECT_EQ(comms_that_differ(report).size(), 1u);
+  RunReport again;
+  ASSERT_TRUE(parse(bytes_of(report), again).is_ok());
+  EXPECT_EQ(again, report);
+  EXPECT_THAT(to_json(report), HasSubstr("\"collectives_differ\": true"));
+  report.ranks[1].end_state = EndState::kRunning;
+  EXPECT_EQ(comms_that_differ(report).size(), 0u) << "it did not come as far";
 }
 
 TEST(Report, RefusesBytesThatAreCutOrFollowedByMore) {
