@@ -66,6 +66,7 @@ class GraphMaking {
   /// A process goes on while one of its threads can: below MPI_THREAD_MULTIPLE only the one that is in MPI counts.
   void free_by_threads(const ProcessState& state, const std::vector<bool>& has_waiting) {
     if (!goes_on(state.world_rank)) return;
+    if (state.may_be_ahead) graph.set_kind(static_cast<Node>(state.world_rank), WaitGraph::Kind::kFree);
     constexpr int kMultiple = 3;
     const auto waits = [&](const ThreadState& thread) {
       return find_waiting(report_, state.world_rank, thread.location) != nullptr;
@@ -132,13 +133,15 @@ class GraphMaking {
       return has_entered(report_.processes, comms_, rank, want, function.name);
     };
     const bool is_root = want.partner == waiting.world_rank;
-    const bool has_root = want.partner >= 0 && report_.processes.find(want.partner) != nullptr;
+    const ProcessState* root = report_.processes.find(want.partner);
+    const bool has_root = root != nullptr && !root->may_be_ahead;
     if (has_root && !is_root && !has_come(want.partner)) return static_cast<Node>(want.partner);
     const auto [found, is_new] = meetings_.try_emplace({want.comm, want.sequence, function.name_hash}, kNoNode);
     if (!is_new) return found->second;
     found->second = graph.add(WaitGraph::Kind::kAll);
     for (const std::int32_t rank : comms_.members(want.comm)) {
-      if (report_.processes.find(rank) != nullptr && !has_come(rank)) add_rank(found->second, rank);
+      const ProcessState* state = report_.processes.find(rank);
+      if (state != nullptr && !state->may_be_ahead && !has_come(rank)) add_rank(found->second, rank);
     }
     return found->second;
   }

@@ -34,9 +34,12 @@ class Reading {
       thread.has_ended = location.has_ended;
     }
     state_.progress.resize(definitions.comms.size());
-    state_.has_losses = std::ranges::any_of(kMissingCalls, [&](LossCause cause) {
+    const bool lacks_calls = std::ranges::any_of(kMissingCalls, [&](LossCause cause) {
       return definitions.losses[static_cast<std::size_t>(cause)] != 0;
-    }) || std::ranges::any_of(definitions.locations, &LocationDefinition::lacks_beginning);
+    });
+    const bool lacks_beginning = std::ranges::any_of(definitions.locations, &LocationDefinition::lacks_beginning);
+    state_.has_losses = lacks_calls || lacks_beginning || definitions.info.has_message_gaps;
+    state_.may_be_ahead = (lacks_calls && !lacks_beginning) || definitions.info.has_message_gaps;
   }
 
   ProcessState run() {
@@ -70,7 +73,8 @@ class Reading {
   void remember(const Call& call, ThreadState& thread, bool has_completed) {
     const bool polls = functions_.function(call.region).use == FunctionTable::Use::kPoll && !has_completed;
     if (!polls) thread.poll_count = 0;
-    else if (thread.poll_count++ == 0) thread.poll_since_ns = call.enter_ns;
+    else if (thread.poll_count == 0) thread.poll_since_ns = call.enter_ns;
+    if (polls) thread.poll_count += call.count;
     thread.has_called = true;
     thread.is_inside = call.is_pending;
     thread.region = call.region;

@@ -55,7 +55,8 @@ struct ProcessState {
   std::vector<OpenOperation> open;       ///< in the order in which they were started
   std::vector<CommProgress> progress;    ///< by CommId
   bool has_finalized = false;            ///< MPI_Finalize was entered; its record has no length
-  bool has_losses = false;               ///< calls are missing in its trace: what is told may be wrong
+  bool has_losses = false;               ///< calls are missing in its trace: what is told of messages may be wrong
+  bool may_be_ahead = false;             ///< they are missing at its end, or anywhere: where it is is not known
 
   const CommProgress* progress_on(CommId comm) const { return comm < progress.size() ? &progress[comm] : nullptr; }
 };

@@ -146,11 +146,13 @@ std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms,
   return count;
 }
 
+bool is_known(const ProcessState* state) { return state != nullptr && !state->may_be_ahead; }
+
 void judge_send(const Processes& processes, const CommTable& comms, const MessageCounts& counts, std::int32_t world_rank,
                 Want& want) {
   const ProcessState* receiver = processes.find(want.partner);
-  want.is_known = receiver != nullptr;
-  if (receiver == nullptr) return;
+  want.is_known = is_known(receiver);
+  if (!want.is_known) return;
   const MessageQuery query = query_of(want, world_rank);
   want.is_met = counts.taken(query) + posted_receives(*receiver, comms, query) >
                 counts.sent_before(send_query_of(want, world_rank));
@@ -163,11 +165,11 @@ void judge_receive(const Processes& processes, const CommTable& comms, const Mes
   want.is_met = counts.sent(query) > taken + want.place;
   if (want.is_met) return;
   if (want.partner != kAnySource) {
-    want.is_known = processes.find(want.partner) != nullptr;
+    want.is_known = is_known(processes.find(want.partner));
     return;
   }
   want.is_known = std::ranges::all_of(comms.partners(world_rank, want.comm), [&](std::int32_t rank) {
-    return processes.find(rank) != nullptr;
+    return is_known(processes.find(rank));
   });
 }
 

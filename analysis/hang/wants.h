@@ -26,7 +26,7 @@ struct Want {
   std::uint32_t place = 0;     ///< of a receive: how many alike were posted before and are open
   bool may_have_left = false;  ///< a send that MPI may have completed although nobody received it: small, buffered
   bool is_met = false;         ///< the other side has done its part: the message was sent, the receive is posted
-  bool is_known = true;        ///< false: whether the other side has done its part is not known, it has no trace
+  bool is_known = true;        ///< false: whether the other side has done its part is not known: no trace, or not all of it
 };
 
 /// One thread that is in a call which may wait, or polls.

@@ -23,6 +23,7 @@ void CollectiveSums::merge(const CollectiveSums& other) {
   for (std::size_t i = 0; i < other.slots_.size(); ++i) {
     slots_[i].sum.count += other.slots_[i].sum.count;
     slots_[i].sum.hash += other.slots_[i].sum.hash;
+    slots_[i].sum.reached = std::max(slots_[i].sum.reached, other.slots_[i].sum.reached);
     slots_[i].root_mask &= other.slots_[i].root_mask;
   }
 }
@@ -35,6 +36,7 @@ void CollectiveSums::serialize(WireWriter& to) const {
     to.number(i);
     to.number(slots_[i].sum.count);
     to.number(slots_[i].sum.hash);
+    to.number(slots_[i].sum.reached);
   }
 }
 
@@ -44,9 +46,10 @@ void CollectiveSums::parse(WireReader& from) {
     const auto comm = static_cast<CommId>(from.bounded(kMaxComms - 1));
     const std::uint64_t count = from.number();
     const std::uint64_t hash = from.number();
+    const std::uint64_t reached = from.number();
     if (!from.is_ok()) return;
     if (comm >= slots_.size()) make_room(comm);
-    slots_[comm].sum = {count, hash};
+    slots_[comm].sum = {count, hash, reached};
   }
 }
 

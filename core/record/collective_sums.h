@@ -15,6 +15,7 @@ class WireWriter;
 struct CollectiveSum {
   std::uint64_t count = 0;
   std::uint64_t hash = 0;  ///< over function, number and root of each, in any order
+  std::uint64_t reached = 0;  ///< the greatest number, + 1; more than `count` when some were not recorded
 
   bool operator==(const CollectiveSum&) const = default;
 };
@@ -38,6 +39,7 @@ class CollectiveSums {
     const std::uint64_t call = std::uint64_t{sequence} << 32 | (static_cast<std::uint32_t>(root) & slot.root_mask);
     ++slot.sum.count;
     slot.sum.hash += hash_of(call, region);
+    if (sequence >= slot.sum.reached) slot.sum.reached = std::uint64_t{sequence} + 1;
   }
 
   /// Of the same process.

@@ -82,6 +82,7 @@ constexpr auto comm_row = [](auto& codec, auto& row) {
   totals(codec, row.totals);
   codec.number(row.check.sum.count);
   codec.number(row.check.sum.hash);
+  codec.number(row.check.sum.reached);
   codec.number(row.check.ranks);
   codec.number(row.check.differs);
 };

@@ -165,12 +165,17 @@ void rank_section(const HangView& view, Lines& lines) {
 
 void note_section(const HangView& view, Lines& lines) {
   std::vector<std::int32_t> lossy;
+  std::vector<std::int32_t> ahead;
   for (const analysis::ProcessState& state : view.report.processes.states) {
-    if (state.has_losses) lossy.push_back(state.world_rank);
+    if (state.may_be_ahead) ahead.push_back(state.world_rank);
+    else if (state.has_losses) lossy.push_back(state.world_rank);
+  }
+  if (!ahead.empty()) {
+    append(lines, "Note: not all calls of " + ranks_text(ahead) + " are recorded (a full buffer, or functions that were left out); "
+                  "what is told above is where the records stop, and the ranks may be elsewhere.", 0);
   }
   if (!lossy.empty()) {
-    append(lines, "Note: calls are missing in the traces of " + ranks_text(lossy) +
-                      "; what is said of messages and requests may be wrong.", 0);
+    append(lines, "Note: the first calls of " + ranks_text(lossy) + " are gone; what is said of messages may be wrong.", 0);
   }
   std::vector<std::int32_t> missing;
   for (std::size_t rank = 0; rank < view.report.standings.size(); ++rank) {

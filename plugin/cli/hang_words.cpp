@@ -125,7 +125,7 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
   for (const Want& want : waiting.wants) {
     if (want.is_met) ++met;
     else if (want.may_have_left && waiting.wants.size() > 1) ++unsure;
-    else open.push_back(want_text(view, waiting, want, own_rank) + (want.is_known ? "" : ", of which there is no trace"));
+    else open.push_back(want_text(view, waiting, want, own_rank) + (want.is_known ? "" : ", of which not enough is known"));
   }
   if (open.empty() && unsure == 0) return "nobody: the other side has done its part";
   const std::size_t left_out = open.size() > kMostWantsNamed ? open.size() - kMostWantsNamed : 0;

@@ -257,7 +257,7 @@ class Ends(Case):
         found = self.found()
         self.assertEqual((found["per_rank"][1]["state"], found["deadlocks"]), ("missing", []))
         self.assertIn("there is no trace of rank 1 here", self.hang().stdout)
-        self.assertIn("a message from rank 1 (tag 7), of which there is no trace", self.hang().stdout)
+        self.assertIn("a message from rank 1 (tag 7), of which not enough is known", self.hang().stdout)
 
     def test_counts_that_differ_at_the_end(self):
         subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.folder, check=True,

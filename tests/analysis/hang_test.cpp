@@ -152,6 +152,94 @@ TEST(Hang, AThreadOutsideOfMpiCanHelp) {
   EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1)));
 }
 
+TEST(Hang, ARankWhoseBufferWasFullMayBeElsewhere) {
+  SyntheticRun run(2);
+  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  run.process(1).definitions.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 7;
+  EXPECT_THAT(found_in(run).circles(), IsEmpty());
+  run.process(1).definitions.locations[0].lacks_beginning = true;
+  EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1))) << "policy flight keeps the end";
+}
+
+TEST(Hang, PollsCountAllTestsOfARun) {
+  SyntheticRun run(2);
+  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(0, "MPI_Test", 5).call(0, "MPI_Test", 9);
+  run.process(0).locations[0].back().call.count = 40;
+  run.call(1, "MPI_Init", 1);
+  const Found found = found_in(run);
+  ASSERT_THAT(found.report.waiting, SizeIs(1));
+  EXPECT_TRUE(found.report.waiting[0].is_polling);
+  EXPECT_EQ(found.report.processes.states[0].threads[0].poll_count, 41U);
+  EXPECT_EQ(found.report.processes.states[0].threads[0].poll_since_ns, 5U);
+}
+
+std::vector<std::string> functions_of(const Mismatch& mismatch) {
+  std::vector<std::string> names;
+  for (const Mismatch::Party& party : mismatch.parties) names.emplace_back(party.shape.function);
+  return names;
+}
+
+TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
+  SyntheticRun run(4);
+  const CommId dp = run.comm("dp", {0, 2, 3});
+  for (const std::int32_t rank : {0, 2, 3}) {
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      run.collective(rank, rank == 2 && i == 17 ? "MPI_Bcast" : "MPI_Allreduce", 10 * i, dp, i, rank == 2 && i == 17 ? 1 : kNoPeer, 8);
+    }
+  }
+  const Found found = found_in(run);
+  ASSERT_THAT(found.report.mismatches, SizeIs(1));
+  const Mismatch& mismatch = found.report.mismatches[0];
+  EXPECT_EQ(mismatch.sequence, 17U);
+  EXPECT_EQ(mismatch.what, Mismatch::What::kFunction);
+  EXPECT_THAT(functions_of(mismatch), ElementsAre("MPI_Allreduce", "MPI_Bcast"));
+  EXPECT_THAT(mismatch.parties[1].world_ranks, ElementsAre(2));
+}
+
+TEST(Mismatches, RootsAndBytes) {
+  SyntheticRun roots(2);
+  roots.collective(0, "MPI_Bcast", 1, 0, 0, 0, 8).collective(1, "MPI_Bcast", 1, 0, 0, 1, 8);
+  EXPECT_EQ(found_in(roots).report.mismatches.at(0).what, Mismatch::What::kRoot);
+  SyntheticRun bytes(2);
+  bytes.collective(0, "MPI_Bcast", 1, 0, 0, 0, 8).collective(1, "MPI_Bcast", 1, 0, 0, 0, 12);
+  EXPECT_EQ(found_in(bytes).report.mismatches.at(0).what, Mismatch::What::kBytes);
+}
+
+TEST(Mismatches, InPlaceIsNoOtherSize) {
+  SyntheticRun run(4);  // blocks of 8: 32 bytes received, in place 24
+  for (std::int32_t rank = 0; rank < 4; ++rank) run.collective(rank, "MPI_Allreduce", 1, 0, 0, kNoPeer, rank == 0 ? 24 : 32);
+  EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
+}
+
+TEST(Mismatches, OneThatIsBehindIsNone) {
+  SyntheticRun run(3);
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    for (std::uint32_t i = 0; i < (rank == 1 ? 5U : 500U); ++i) run.collective(rank, "MPI_Bcast", 10 * i, 0, i, 0, 8);
+  }
+  EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
+  run.finish(10'000);
+  const Found found = found_in(run);
+  ASSERT_THAT(found.report.mismatches, SizeIs(1));
+  EXPECT_EQ(found.report.mismatches[0].what, Mismatch::What::kCount);
+  EXPECT_EQ(found.report.mismatches[0].parties[1].count, 5U);
+}
+
+TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
+  SyntheticRun run(3);
+  const CommId both = run.comm("both", {0, 1}, CommKind::kInter, {2});
+  run.collective(0, "MPI_Bcast", 1, both, 0, kSelfRoot, 8).collective(1, "MPI_Bcast", 1, both, 0, kProcNullRoot);
+  run.collective(2, "MPI_Bcast", 1, both, 0, 0, 8);
+  EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
+}
+
+TEST(Mismatches, CommunicatorsMadeOutOfSightAreNotCompared) {
+  SyntheticRun run(2);
+  const CommId unseen = run.comm("unseen", {0, 1});
+  for (std::int32_t rank = 0; rank < 2; ++rank) run.process(rank).definitions.comms[unseen].parent = kNoComm;
+  run.collective(0, "MPI_Bcast", 1, unseen, 0, 0, 8).collective(1, "MPI_Barrier", 1, unseen, 0);
+  EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
+}
+
 TEST(Hang, TenThousandRanksAreQuick) {
   constexpr std::int32_t kSize = 10'000;
   SyntheticRun run(kSize);

@@ -246,6 +246,8 @@ TEST(Profile, SumsOfCollectivesAreEqualForEqualCollectivesOnly) {
   const CollectiveSum one = sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 0, kNoPeer)},
                                             {kBcastRegion, collective(kWorld, 1, 3)}});
   EXPECT_EQ(one.count, 2u);
+  EXPECT_EQ(one.reached, 2u);
+  EXPECT_EQ(sum_of(kWorld, {{kAllreduceRegion, collective(kWorld, 4, kNoPeer)}}).reached, 5u) << "four were not recorded";
   EXPECT_EQ(one, sum_of(kWorld, {{kBcastRegion, collective(kWorld, 1, 3)},
                                  {kAllreduceRegion, collective(kWorld, 0, kNoPeer)}}))
       << "threads are summed one after the other";

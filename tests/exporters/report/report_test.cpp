@@ -118,7 +118,7 @@ TEST(Report, SumsTwoRanksByHand) {
                                   "MPI_COMM_WORLD",
                                   2,
                                   {60, 10 * (5'998'000 + 1'998'000), 5'497'000, 20'160, 20'160},
-                                  {.sum = {10, report.comms[0].check.sum.hash}, .ranks = 2}}));
+                                  {.sum = {10, report.comms[0].check.sum.hash, 10}, .ranks = 2}}));
   EXPECT_THAT(comms_that_differ(report), IsEmpty());
   EXPECT_THAT(report.pairs, ElementsAre(PairRow{0, 1, 10, 10'000}, PairRow{1, 0, 10, 10'000}));
   EXPECT_EQ(report.waits[0], (WaitRow{0, "MPI_Allreduce", "MPI_COMM_WORLD", 10, 54'970'000}));
@@ -190,8 +190,8 @@ RunReport with_collectives(std::int32_t rank, CollectiveSum sum) {
 }
 
 TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
-  RunReport report = with_collectives(0, {5, 99});
-  merge(report, with_collectives(1, {5, 99}));
+  RunReport report = with_collectives(0, {5, 99, 5});
+  merge(report, with_collectives(1, {5, 99, 5}));
   RunReport without_row = with_collectives(2, {});
   without_row.comms.clear();
   RunReport lacking = report;
@@ -199,9 +199,9 @@ TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
   EXPECT_EQ(comms_that_differ(lacking).size(), 1u) << "rank 2 made none";
   RunReport alike = report;
   EXPECT_EQ(comms_that_differ(alike).size(), 0u) << "of rank 2 nothing is known";
-  merge(alike, with_collectives(2, {5, 99}));
+  merge(alike, with_collectives(2, {5, 99, 5}));
   EXPECT_EQ(comms_that_differ(alike).size(), 0u);
-  merge(report, with_collectives(2, {5, 98}));
+  merge(report, with_collectives(2, {5, 98, 5}));
   EXPECT_EQ(comms_that_differ(report).size(), 1u);
   RunReport again;
   ASSERT_TRUE(parse(bytes_of(report), again).is_ok());
@@ -209,6 +209,9 @@ TEST(Report, TellsCommunicatorsOnWhichRanksCalledDifferentCollectives) {
   EXPECT_THAT(to_json(report), HasSubstr("\"collectives_differ\": true"));
   report.ranks[1].end_state = EndState::kRunning;
   EXPECT_EQ(comms_that_differ(report).size(), 0u) << "it did not come as far";
+  RunReport chosen = with_collectives(0, {5, 99, 5});
+  merge(chosen, with_collectives(1, {3, 98, 5}));
+  EXPECT_EQ(comms_that_differ(chosen).size(), 0u) << "of two collectives nothing was recorded";
 }
 
 TEST(Report, RefusesBytesThatAreCutOrFollowedByMore) {
