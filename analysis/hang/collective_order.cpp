@@ -108,8 +108,9 @@ bool walk(const Processes& processes, const std::vector<Member>& members, Mismat
     if (streams.size() < 2) return false;
     std::uint32_t lowest = streams.front()->sequence();
     for (const auto& stream : streams) lowest = std::min(lowest, stream->sequence());
-    mismatch.parties = parties_at(streams, lowest);
-    if (mismatch.parties.size() > 1) {
+    std::vector<Mismatch::Party> parties = parties_at(streams, lowest);
+    if (parties.size() > 1) {
+      mismatch.parties = std::move(parties);
       mismatch.sequence = lowest;
       mismatch.what = what_differs(mismatch.parties);
       put_largest_first(mismatch);

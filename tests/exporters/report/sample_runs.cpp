@@ -68,7 +68,7 @@ MemorySource::OwnedCall call(RegionId region, CommId comm, std::uint64_t enter, 
 }
 
 void add_step(std::vector<MemorySource::OwnedCall>& calls, std::int32_t rank,
-              std::int32_t world_size, std::uint64_t start) {
+              std::int32_t world_size, std::uint64_t start, std::uint32_t step) {
   const std::int32_t right = (rank + 1) % world_size;
   const std::int32_t left = (rank + world_size - 1) % world_size;
   const bool is_late = world_size > 1 && rank == world_size - 1;
@@ -85,7 +85,7 @@ void add_step(std::vector<MemorySource::OwnedCall>& calls, std::int32_t rank,
                        {{FactKind::kSendComplete, kNoComm, 1, 0, kNoPeer, 0, 0, 0}}));
   now += 2000;
   calls.push_back(call(kAllreduce, kWorld, now, end,
-                       {{FactKind::kCollective, kWorld, 0, 0, kNoPeer, 0, 8, 8}}));
+                       {{FactKind::kCollective, kWorld, 0, step, kNoPeer, 0, 8, 8}}));
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ MemorySource sample_run(std::int32_t world_size, int steps) {
     std::uint64_t now = 50 * kMillisecond;
     calls.push_back(call(kInit, kNoComm, 0, now));
     for (int step = 0; step < steps; ++step, now += 10 * kMillisecond) {
-      add_step(calls, rank, world_size, now);
+      add_step(calls, rank, world_size, now, static_cast<std::uint32_t>(step));
     }
     calls.push_back(call(kFinalize, kNoComm, now, now));
     process.locations = {std::move(calls)};
