@@ -1,42 +1,30 @@
 #!/usr/bin/env python3
-"""Runs a real MPI program bare and under libmegascope.so, compares what it computed, and has the traces judged by
-readers that are not ours.
+"""Runs a real MPI program bare and under libmegascope.so: it must print and return the same. Then has the traces judged by
+readers that are not ours, and the number of calls of each function by a counter that is not the library.
 
-  run_app.py lammps|hpcc --library FILE --tools FOLDER --trace-processor FOLDER
+  run_app.py APP --library FILE --command FILE --counter FILE --tools FOLDER --trace-processor FOLDER   (apps.py names them)
 
 Exit code 0: all is well; 1: a difference or a defect, named; 77: the program, or what judges its traces, is not installed.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
-RANKS = 2
+from apps import APPS
 
-LAMMPS_INPUT = """units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 8 0 8 0 8
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify delay 0 every 20 check no
-fix 1 all nve
-thermo 20
-run 200
-"""
-HPCC_TEMPLATE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
-HPCC_LINES = {5: "100 Ns", 7: "40 NBs", 10: "1 Ps", 11: "2 Qs"}  # small enough for a test; line numbers from 0
+NOT_RECORDED = re.compile(r"MPI_(WTIME|WTICK|T_\w+|\w+_(c2f|f2c|f2c08|f082c))$", re.I)
+SPANS = ("SELECT slice.name AS name, COUNT(*) AS count FROM slice JOIN thread_track ON slice.track_id = thread_track.id "
+         "GROUP BY slice.name")  # of threads; requests have spans of their own
+TESTS = re.compile(r"MPI_(Test(all|any|some)?|Iprobe|Improbe|Request_get_status)$")  # in a row, one span
 
 
 def fail(message):
@@ -44,67 +32,86 @@ def fail(message):
     sys.exit(1)
 
 
-class Lammps:
-    program = "lmp"
-
-    def prepare(self, folder):
-        (folder / "in.lj").write_text(LAMMPS_INPUT)
-        return ["lmp", "-in", "in.lj", "-log", "none"]
-
-    def results(self, folder, output):
-        """The thermodynamic table, digit by digit."""
-        rows = [line.split() for line in output.splitlines() if re.match(r"^ +\d+ +[-\d.]", line)]
-        return [row for row in rows if len(row) == 6]
-
-
-class Hpcc:
-    program = "hpcc"
-
-    def prepare(self, folder):
-        lines = HPCC_TEMPLATE.read_text().splitlines()
-        for number, text in HPCC_LINES.items():
-            lines[number] = text
-        (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n")
-        return ["hpcc"]
-
-    def results(self, folder, output):
-        """What does not depend on speed: which parts ran, the residuals of HPL, the verdicts."""
-        text = (folder / "hpccoutf.txt").read_text()
-        found = re.findall(r"^(?:Begin|End) of .*|^\|\|Ax-b.*|^Success=.*|^.*_n=.*|^CommWorldProcs=.*|^HPL_N.*=.*|"
-                           r"^.*tests? completed.*|^.*(?:Failed|failed).*", text, re.M)
-        return [line for line in found if not re.search(r"time|GFlops|GBs|GUPs", line)]
-
-
-def launch(command, folder, preload=None):
+def launch(app, command, folder, variables):
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                       OMPI_MCA_btl_vader_single_copy_mechanism="none")
-    launcher = ["mpirun.openmpi", "-n", str(RANKS)]
-    if preload:
-        launcher += ["-x", f"LD_PRELOAD={preload}", "-x", "MEGASCOPE_EXPORT=otf2+perfetto+chrome"]
-    return subprocess.run(launcher + command, cwd=folder, env=environment, capture_output=True, text=True, timeout=250)
+                       OMPI_MCA_btl_vader_single_copy_mechanism="none", **app.environment)
+    launcher = ["mpirun.openmpi", "-n", str(app.ranks)]
+    for name, value in variables.items():
+        launcher += ["-x", f"{name}={value}"]
+    result = subprocess.run(launcher + command, cwd=folder, env=environment, capture_output=True, text=True, timeout=250,
+                            check=False)
+    if result.returncode != app.exit_code:
+        fail(f"exit code {result.returncode}, should be {app.exit_code}: {result.stderr[-2000:]}")
+    return result
+
+
+def play(app, mode, scratch, variables):
+    """What the program computed, and where it ran."""
+    folder = pathlib.Path(scratch) / mode
+    folder.mkdir()
+    result = launch(app, app.prepare(folder), folder, variables)
+    outcome = app.results(folder, result.stdout)
+    if not outcome:
+        fail(f"{mode} run: no result was found in its output")
+    return outcome, folder, result.stderr
 
 
 def judge(command, what):
-    result = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
     if result.returncode != 0:
         fail(f"{what}: {result.stdout[-2000:]}{result.stderr[-2000:]}")
     return json.loads(result.stdout)
 
 
-def judge_traces(run_folder, arguments):
-    """Counts of three independent readers agree with one another and with the report."""
+def plain(name):
+    """mpi_send_f08_, mpi_send__ and MPI_Send are one function."""
+    return re.sub(r"(_cptr)?(_f08)?_*$", "", name.upper(), flags=re.I)
+
+
+def read_books(folder):
+    """Calls by function as count_calls.c saw them, over all processes."""
+    books = collections.Counter()
+    for path in folder.glob("book.*"):
+        for name, calls in struct.iter_unpack("56sQ", path.read_bytes()):
+            function = name.rstrip(b"\0").decode()
+            if calls and not NOT_RECORDED.match(plain(function)):
+                books[plain(function)] += calls
+    return books
+
+
+def compare(what, has, should):
+    if has != should:
+        names = sorted(set(has) | set(should))
+        fail(what + ": " + ", ".join(f"{name} {has.get(name, 0)}, should be {should.get(name, 0)}" for name in names
+                                     if has.get(name, 0) != should.get(name, 0)))
+
+
+def judge_report(app, run_folder, books):
+    """Calls by function, with those that had not returned when the program was ended."""
     report = json.loads((run_folder / "report.json").read_text())
     lost = {cause: count for cause, count in report["losses"].items() if count}
-    if lost or report["ranks"] != RANKS:
+    if lost or report["ranks"] != app.ranks:
         fail(f"report.json: losses {lost}, ranks {report['ranks']}")
-    otf2 = judge(["/usr/bin/python3", f"{arguments.tools}/check_otf2.py", str(run_folder / "trace.otf2")], "OTF2")
-    calls = sum(otf2["calls"].values())
-    if calls != report["mpi_calls"] or otf2["events"]["Enter"] > calls:
-        fail(f"calls: {report['mpi_calls']} in the report, {calls} in OTF2")
-    by_function = {name: row["calls"] for name, row in report["functions"].items()}
-    if by_function != otf2["calls"]:
-        fail(f"calls by function differ: {by_function} in the report, {otf2['calls']} in OTF2")
+    by_function = collections.Counter({name: row["calls"] for name, row in report["functions"].items()})
+    if report["mpi_calls"] != sum(by_function.values()):
+        fail(f"{report['mpi_calls']} calls in the report, but {sum(by_function.values())} of its functions")
+    by_function.update(call["function"] for call in report["pending"]["longest"])
+    by_function = {name: calls for name, calls in by_function.items() if calls}
+    compare("calls in the report, and by the counter", {name.upper(): calls for name, calls in by_function.items()}, books)
+    return by_function
+
+
+def judge_otf2(app, run_folder, tools, by_function):
+    otf2 = judge(["/usr/bin/python3", f"{tools}/check_otf2.py", str(run_folder / "trace.otf2")]
+                 + ([] if app.is_whole else ["--incomplete"]), "OTF2")
+    compare("calls by function in OTF2, and in the report", otf2["calls"], by_function)
+    if otf2["events"]["Enter"] > sum(by_function.values()):
+        fail(f"OTF2: {otf2['events']['Enter']} Enters of {sum(by_function.values())} calls")
+    return otf2
+
+
+def judge_timelines(app, run_folder, arguments, by_function, messages):
     processor = pathlib.Path(arguments.trace_processor) / "trace_processor.wasm"
     if not processor.exists() or not shutil.which("node"):
         print("skipped: all is well but for Perfetto and Chrome, which nobody judged: no trace processor")
@@ -113,45 +120,61 @@ def judge_traces(run_folder, arguments):
     for name in ("trace.perfetto-trace", "trace.json.gz"):
         if not (run_folder / name).exists():
             fail(f"{name} was not written")
-        timeline = judge(["node", f"{arguments.tools}/trace_processor/check_timeline.mjs", str(run_folder / name)], name)
-        for function in ("MPI_Init", "MPI_Allreduce", "MPI_Finalize"):
-            if timeline["names"].get(function) != by_function[function]:
-                fail(f"{name}: {timeline['names'].get(function)} slices of {function}, {by_function[function]} calls")
-        if timeline["flows"] < otf2["messages"]:
-            fail(f"{name}: {timeline['flows']} arrows for {otf2['messages']} messages")
+        timeline = judge(["node", f"{arguments.tools}/trace_processor/check_timeline.mjs", str(run_folder / name), SPANS],
+                         name)
+        spans = {row["name"]: int(row["count"]) for row in timeline["answers"][0]}
+        slices = {function: spans.get(function, 0) for function in by_function}
+        compare(f"{name}: slices of functions",
+                {function: count for function, count in slices.items() if not TESTS.match(function)},
+                {function: count for function, count in by_function.items() if not TESTS.match(function)})
+        if any(slices[function] > by_function[function] for function in by_function):
+            fail(f"{name}: more slices than calls: {slices}, {by_function}")
+        if timeline["flows"] < messages and app.is_whole:
+            fail(f"{name}: {timeline['flows']} arrows for {messages} messages")
+
+
+def megascope(command, *arguments):
+    result = subprocess.run([command, *arguments], capture_output=True, text=True, timeout=100, check=False)
+    if result.returncode != 0:
+        fail(f"megascope {arguments[0]}: {result.stdout[-1000:]}{result.stderr[-1000:]}")
+    return result.stdout
+
+
+def find_run(folder, command, stderr):
+    run_folders = list(folder.glob("megascope-*"))
+    if len(run_folders) != 1:
+        fail(f"run folders: {run_folders}; {stderr[-2000:]}")
+    if not (run_folders[0] / "report.json").exists():  # it was ended before MPI_Finalize
+        megascope(command, "recover", run_folders[0])
+        megascope(command, "export", run_folders[0], "--format", "otf2,perfetto,chrome")
+        (run_folders[0] / "report.json").write_text(megascope(command, "report", run_folders[0], "--json"))
+    return run_folders[0]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("app", choices=("lammps", "hpcc"))
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--tools", required=True)
-    parser.add_argument("--trace-processor", required=True)
+    parser.add_argument("app", choices=APPS)
+    for name in ("library", "command", "counter", "tools", "trace-processor"):
+        parser.add_argument(f"--{name}", required=True)
     arguments = parser.parse_args()
-    app = {"lammps": Lammps, "hpcc": Hpcc}[arguments.app]()
-    if not shutil.which(app.program):
-        print(f"SKIPPED: {app.program} is not installed")
+    app = APPS[arguments.app]
+    missing = app.missing()
+    if missing:
+        print(f"SKIPPED: {missing} is not installed")
         sys.exit(77)
-
-    outcomes = {}
     with tempfile.TemporaryDirectory(prefix="megascope-app-") as scratch:
-        for mode in ("bare", "traced"):
-            folder = pathlib.Path(scratch) / mode
-            folder.mkdir()
-            command = app.prepare(folder)
-            result = launch(command, folder, arguments.library if mode == "traced" else None)
-            if result.returncode != 0:
-                fail(f"{mode} run ended with {result.returncode}: {result.stderr[-2000:]}")
-            outcomes[mode] = app.results(folder, result.stdout)
-            if not outcomes[mode]:
-                fail(f"{mode} run: no result was found in its output")
-        if outcomes["bare"] != outcomes["traced"]:
-            fail(f"results differ: bare {outcomes['bare']}, traced {outcomes['traced']}")
-        run_folders = list((pathlib.Path(scratch) / "traced").glob("megascope-*"))
-        if len(run_folders) != 1:
-            fail(f"run folders: {run_folders}; {result.stderr[-2000:]}")
-        judge_traces(run_folders[0], arguments)
-    print(f"{app.program}: {len(outcomes['bare'])} result lines equal")
+        bare, _, _ = play(app, "bare", scratch, {})
+        traced, folder, stderr = play(app, "traced", scratch, {
+            "LD_PRELOAD": f"{arguments.counter}:{arguments.library}", "COUNT_CALLS_BOOK": f"{scratch}/book",
+            "MEGASCOPE_EXPORT": "otf2+perfetto+chrome", "MEGASCOPE_SCRATCH": scratch})
+        if bare != traced:
+            fail(f"results differ: bare {bare}, traced {traced}")
+        run_folder = find_run(folder, arguments.command, stderr)
+        by_function = judge_report(app, run_folder, read_books(pathlib.Path(scratch)))
+        otf2 = judge_otf2(app, run_folder, arguments.tools, by_function)
+        judge_timelines(app, run_folder, arguments, by_function, otf2["messages"])
+    print(f"{arguments.app}: {len(bare)} result lines equal, {sum(by_function.values())} calls of "
+          f"{len(by_function)} functions")
 
 
 if __name__ == "__main__":
