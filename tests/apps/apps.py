@@ -1,10 +1,11 @@
 """The programs: what each needs, how it is started, and what of its output must be the same with and without MegaScope."""
 
-import os
 import pathlib
 import re
 import shutil
 import subprocess
+
+import silicon
 
 HERE = pathlib.Path(__file__).parent
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's modules
@@ -87,12 +88,28 @@ class Hpcc(Program):
         return [line for line in found if not re.search(r"time|GFlops|GBs|GUPs", line)]
 
 
+class PwX(Program):
+    """Quantum-espresso, a Fortran program with communicators for pools of processes, of which there are two."""
+    program = "pw.x"
+    ranks = 4
+    environment = {"OMP_NUM_THREADS": "1"}
+
+    def prepare(self, folder):
+        silicon.write(folder)
+        return ["pw.x", "-nk", "2", "-in", "si.in"]
+
+    def results(self, folder, output):
+        """Energies, bands, forces and stress, digit by digit: all but times."""
+        return [line for line in output.splitlines() if not re.search(r"secs|WALL|starts on|terminated on", line)]
+
+
 class Python(App):
     """A script of this folder that prints on rank 0."""
 
-    def __init__(self, script, *arguments, needs=("mpi4py", "numpy"), ranks=2, exit_code=0, is_whole=True):
+    def __init__(self, script, *arguments, needs=("mpi4py", "numpy"), ranks=2, exit_code=0, is_whole=True,
+                 environment=None):
         self.script, self.arguments, self.needs = script, arguments, needs
-        self.ranks, self.exit_code, self.is_whole = ranks, exit_code, is_whole
+        self.ranks, self.exit_code, self.is_whole, self.environment = ranks, exit_code, is_whole, environment or {}
 
     def missing(self):
         for module in self.needs:
@@ -108,10 +125,13 @@ class Python(App):
 APPS = {
     "lammps": Lammps(),
     "hpcc": Hpcc(),
+    "pw_x": PwX(),
     "mpi4py": Python("mpi4py_idioms.py"),
     "mpi4py_by_hand": Python("mpi4py_control.py", "by-hand"),
     "mpi4py_level": Python("mpi4py_control.py", "level"),
     "mpi4py_exception": Python("mpi4py_control.py", "exception", exit_code=1, is_whole=False),
     "mpi4py_exit": Python("mpi4py_control.py", "exit", exit_code=3, is_whole=False),
+    "torch": Python("torch_ddp.py", needs=("mpi4py", "torch"), environment={"OMP_NUM_THREADS": "1"}),
+    "hdf5": Python("parallel_hdf5.py", needs=("mpi4py", "h5py")),
     "mpi4py_truncated": Python("mpi4py_control.py", "truncated", exit_code=15, is_whole=False),
 }

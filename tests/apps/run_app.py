@@ -2,7 +2,8 @@
 """Runs a real MPI program bare and under libmegascope.so: it must print and return the same. Then has the traces judged by
 readers that are not ours, and the number of calls of each function by a counter that is not the library.
 
-  run_app.py APP --library FILE --command FILE --counter FILE --tools FOLDER --trace-processor FOLDER   (apps.py names them)
+  run_app.py APP --library FILE --command FILE --counter FILE --programs FOLDER --tools FOLDER --trace-processor FOLDER
+  (apps.py names the programs)
 
 Exit code 0: all is well; 1: a difference or a defect, named; 77: the program, or what judges its traces, is not installed.
 """
@@ -154,7 +155,7 @@ def find_run(folder, command, stderr):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("app", choices=APPS)
-    for name in ("library", "command", "counter", "tools", "trace-processor"):
+    for name in ("library", "command", "counter", "programs", "tools", "trace-processor"):
         parser.add_argument(f"--{name}", required=True)
     arguments = parser.parse_args()
     app = APPS[arguments.app]
