@@ -1,6 +1,6 @@
 # One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
-#   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2)
+#   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
@@ -54,6 +54,14 @@ if(NOT MEGASCOPE_WITH_OTF2 STREQUAL "OFF")
   megascope_find_library(otf2 HEADER otf2/otf2.h LIBRARY otf2)
   if(MEGASCOPE_WITH_OTF2 STREQUAL "ON")
     megascope_require(otf2 libotf2-trace-dev)
+  endif()
+endif()
+
+set(MEGASCOPE_HAVE_LIBDW FALSE)
+if(NOT MEGASCOPE_WITH_LIBDW STREQUAL "OFF")
+  megascope_find_library(libdw HEADER elfutils/libdw.h LIBRARY dw)
+  if(MEGASCOPE_WITH_LIBDW STREQUAL "ON")
+    megascope_require(libdw libdw-dev)
   endif()
 endif()
 

@@ -58,7 +58,8 @@
     "out. With - first, the rest is as by default.", \
     "-MPI_Iprobe+-MPI_Test*") \
   X(call_sites, bool, "MEGASCOPE_CALLSITE", "0", "", Accepts::on_off(), "", \
-    "Records from where in the program each call was made: 8 bytes and some ns more a call.", \
+    "Records from where in the program each call was made, for the report and the traces: function, file " \
+    "and line where there is debug information. Costs 8 bytes and some ns more a call.", \
     "1") \
   X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", \
     Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
@@ -30,13 +32,19 @@ struct ExportResult {
 
 using ExportFunction = Status (*)(const ExportJob& job, ExportResult& result);
 
+/// Looks up function, file and line of call sites, in place; those that are set already stay. run_start_ns: since the epoch,
+/// to tell modules that have changed since the run; 0: not known. notes: gets a sentence for each module that could not be used.
+using ResolveFunction = void (*)(std::span<CallSiteDefinition* const> sites, std::int64_t run_start_ns,
+                                 std::vector<std::string>& notes);
+
 /// What a module hands to whoever opened it. Host and module come from one build: `build` must be equal.
 struct ModuleTable {
   const char* build = nullptr;   ///< kModuleBuild of the module
-  ExportFunction run_export = nullptr;
+  ExportFunction run_export = nullptr;         ///< of a format
+  ResolveFunction resolve_call_sites = nullptr;  ///< of `symbols`
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 1";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 2";
 
 }  // namespace megascope

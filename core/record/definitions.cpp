@@ -55,7 +55,7 @@ std::int64_t rank_count(const std::vector<RankRun>& runs) {
 std::string place_of(const CallSiteDefinition& site) {
   const auto plain = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   char offset[32];
-  std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(site.offset));
+  std::snprintf(offset, sizeof offset, "%s0x%llx", site.module.empty() ? "" : "+", static_cast<unsigned long long>(site.offset));
   const std::string place = site.line != 0 ? plain(site.file) + ":" + std::to_string(site.line) : plain(site.module) + offset;
   return site.function.empty() ? place : site.function + " (" + place + ")";
 }

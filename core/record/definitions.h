@@ -181,15 +181,16 @@ struct ProcessInfo {
 /// A place in the program from which MPI was called. Where symbols have been looked up, function, file and line are set.
 struct CallSiteDefinition {
   std::uint32_t id = 0;
-  std::string module;        ///< path of the program or library
+  std::string module;        ///< path of the program or library; empty: code that belongs to none
   std::uint64_t offset = 0;  ///< of the return address in it
   std::string function;      ///< may be empty
   std::string file;          ///< may be empty
   std::uint32_t line = 0;    ///< 0: not known
+  std::string build_id;      ///< of the module, in hexadecimal; empty: it has none
 
   bool operator==(const CallSiteDefinition&) const = default;
 };
-/// "solve (heat.c:42)", "solve (heat+0x1a2b)" or "heat+0x1a2b".
+/// "solve (heat.c:42)", "solve (heat+0x1a2b)", "heat+0x1a2b", or "0x7f001a2b" of code without a module.
 std::string place_of(const CallSiteDefinition& site);
 
 /// The interfaces through which MPI was called, as bits.

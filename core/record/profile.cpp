@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
 constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 
 constexpr ProfileKey unpack(std::uint64_t packed) {
   return {.region = static_cast<RegionId>(packed >> 48),
@@ -40,6 +40,7 @@ struct Profile::CallShape {
   std::uint64_t bytes_received = 0;
   FileSums::Row* file = nullptr;     ///< that all facts name
   bool is_of_one_file = true;
+  RequestId site = 0;  ///< 1 + its number
 
   void on_file(FileSums::Row* other) {
     is_of_one_file = is_of_one_file && (file == nullptr || file == other);
@@ -219,6 +220,9 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
       shape.bytes_sent += fact.bytes;
       shape.bytes_received += fact.bytes_received;
       break;
+    case FactKind::kCallSite:
+      shape.site = fact.request;
+      return;
     default:  // no message that is known here: completed sends were counted when they started
       return;
   }
@@ -237,12 +241,14 @@ void Profile::add(const Call& call) {
   totals.calls += returned;
   totals.bytes_sent += shape.bytes_sent;
   totals.bytes_received += shape.bytes_received;
+  std::uint64_t time = 0;
   if (call.depth == 0 && call.leave_ns > call.enter_ns) {
-    const std::uint64_t time = time_inside(call);
+    time = time_inside(call);
     totals.time += time;
     totals.max_time = std::max(totals.max_time, time / call.count);
     if (shape.file != nullptr && shape.is_of_one_file && shape.peer == PeerClass::kNone) shape.file->totals.time += time;
   }
+  if (shape.site != 0) sites_.add({.site = shape.site - 1, .region = call.region, .calls = returned, .time = time});
   first_enter_ = std::min(first_enter_, call.enter_ns);
   last_leave_ = std::max(last_leave_, call.leave_ns);
 }
@@ -252,6 +258,7 @@ void Profile::merge(const Profile& other) {
     row(other.keys_.key(i), other.totals_[i].calls).add(other.totals_[i]);
   }
   files_.merge(other.files_);
+  sites_.merge(other.sites_);
   collectives_.merge(other.collectives_);
   for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
   for (std::size_t i = 0; i < kSizeClassCount; ++i) {
@@ -301,6 +308,7 @@ void Profile::serialize(std::vector<std::byte>& to) const {
     out.number(row.totals.bytes_received);
   }
   files_.serialize(out);
+  sites_.serialize(out);
   collectives_.serialize(out);
   const std::vector<PeerTotals> all_peers = peers();
   out.number(all_peers.size());
@@ -335,6 +343,7 @@ Status Profile::parse(std::span<const std::byte> from) {
     read.append_row(pack(key)) = totals;
   }
   read.files_.parse(in);
+  read.sites_.parse(in);
   read.collectives_.parse(in);
   for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
     PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};

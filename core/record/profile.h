@@ -5,6 +5,7 @@
 #include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
 #include "core/record/file_sums.h"
+#include "core/record/site_sums.h"
 
 #include <array>
 #include <bit>
@@ -174,6 +175,8 @@ class Profile {
   const CollectiveSums& collectives() const { return collectives_; }
   /// Of every file name.
   const FileSums& files() const { return files_; }
+  /// Of every place, where places were recorded.
+  const SiteSums& sites() const { return sites_; }
   /// Point-to-point messages sent, by size class.
   const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
   /// Entry of the first and return of the last call; 0 and 0 when there is none.
@@ -282,6 +285,7 @@ class Profile {
   std::array<KnownPeer, kKnownPeerCount> known_peers_{};
   std::array<SizeTotals, kSizeClassCount> sizes_{};
   FileSums files_;
+  SiteSums sites_;
   CollectiveSums collectives_;
   std::uint64_t first_enter_ = UINT64_MAX;
   std::uint64_t last_leave_ = 0;

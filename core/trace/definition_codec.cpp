@@ -76,6 +76,7 @@ class Reader {
     return runs;
   }
   bool is_ok() const { return is_ok_; }
+  bool is_at_end() const { return at_ == bytes_.size(); }
 
  private:
   /// The largest job we would ever expand into memory, and no rank outside of it.
@@ -192,6 +193,7 @@ bool decode_call_site(Reader& reader, ProcessDefinitions& into) {
   site.offset = reader.get<std::uint64_t>();
   site.module = reader.get_string();
   site.function = reader.get_string();
+  if (!reader.is_at_end()) site.build_id = reader.get_string();  // not in older traces
   if (!reader.is_ok() || site.id != into.call_sites.size()) return false;
   into.call_sites.push_back(std::move(site));
   return true;
@@ -279,6 +281,7 @@ DefinitionBytes encode(const CallSiteDefinition& site) {
       .put(site.offset)
       .put(std::string_view(site.module))
       .put(std::string_view(site.function))
+      .put(std::string_view(site.build_id))
       .take();
 }
 

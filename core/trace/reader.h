@@ -27,6 +27,8 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   const ProcessDefinitions& definitions() const { return definitions_; }
+  /// For looking up function, file and line. Not while others read.
+  std::vector<CallSiteDefinition>& call_sites() { return definitions_.call_sites; }
   /// Calls of a location in order of entry, times through `map` (default: ticks).
   std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
   /// Latest time in the trace, in ticks.

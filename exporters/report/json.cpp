@@ -1,3 +1,4 @@
+#include "exporters/report/places.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shares.h"
 #include "exporters/report/text_sections.h"
@@ -69,6 +70,23 @@ Json files(const RunReport& report) {
                    {"time_s", seconds(row.totals.time)},
                    {"bytes_read", row.totals.bytes_read},
                    {"bytes_written", row.totals.bytes_written}});
+  }
+  return all;
+}
+
+Json places(const RunReport& report) {
+  Json all = Json::array();
+  for (const PlaceRow& row : report.places) {
+    const CallSiteDefinition& site = row.site;
+    all.push_back({{"function", row.function},
+                   {"place", place_text(row)},
+                   {"caller", site.function},
+                   {"file", site.file},
+                   {"line", site.line != 0 ? Json(site.line) : Json(nullptr)},
+                   {"module", site.module},
+                   {"offset", fmt::format("{:#x}", site.offset)},
+                   {"calls", row.totals.calls},
+                   {"time_s", seconds(row.totals.time)}});
   }
   return all;
 }
@@ -215,6 +233,7 @@ std::string to_json(const RunReport& report) {
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
   json["files"] = files(report);
+  json["places"] = places(report);
   json["per_rank"] = per_rank(report);
   json["end_states"] = end_states(report);
   json["message_sizes"] = histogram(report.message_sizes, "messages");

@@ -2,11 +2,12 @@
 #include "exporters/report/run_report.h"
 
 #include <limits>
+#include <tuple>
 
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -110,6 +111,17 @@ constexpr auto file_row = [](auto& codec, auto& row) {
   codec.number(row.totals.time);
   codec.number(row.totals.ranks);
 };
+constexpr auto place_row = [](auto& codec, auto& row) {
+  codec.text(row.function);
+  codec.text(row.site.module);
+  codec.number(row.site.offset);
+  codec.text(row.site.build_id);
+  codec.text(row.site.function);
+  codec.text(row.site.file);
+  codec.number(row.site.line);
+  codec.number(row.totals.calls);
+  codec.number(row.totals.time);
+};
 constexpr auto wait_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);
   codec.text(row.function);
@@ -151,6 +163,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.functions, kMaxFunctions, function_row);
   codec.rows(report.comms, kMaxComms, comm_row);
   codec.rows(report.files, kMaxFiles, file_row);
+  codec.rows(report.places, kMaxPlaces, place_row);
   codec.rows(report.pairs, kMaxPairs, pair_row);
   codec.number(report.pair_count);
   sizes(codec, report.messages);
@@ -180,6 +193,12 @@ bool is_consistent(const RunReport& report) {
   }
   for (std::size_t i = 1; i < report.files.size(); ++i) {
     if (report.files[i - 1].name >= report.files[i].name) return false;
+  }
+  const auto place_key = [](const PlaceRow& row) {
+    return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);
+  };
+  for (std::size_t i = 1; i < report.places.size(); ++i) {
+    if (place_key(report.places[i - 1]) >= place_key(report.places[i])) return false;
   }
   return true;
 }

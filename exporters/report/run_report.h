@@ -21,6 +21,7 @@ namespace megascope::report {
 inline constexpr std::size_t kMaxFunctions = 512;
 inline constexpr std::size_t kMaxComms = 256;
 inline constexpr std::size_t kMaxFiles = 256;
+inline constexpr std::size_t kMaxPlaces = 1024;
 inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
 inline constexpr std::size_t kMaxPending = 64;
@@ -80,6 +81,15 @@ struct FileRow {
   Totals totals;
 
   bool operator==(const FileRow&) const = default;
+};
+
+/// Calls of one function from one place, over all ranks. Places are equal by module, build and offset.
+struct PlaceRow {
+  std::string function;     ///< that was called: "MPI_Send"
+  CallSiteDefinition site;  ///< id has no meaning here; nothing set: calls whose place is not known
+  CallTotals totals;        ///< calls and time only
+
+  bool operator==(const PlaceRow&) const = default;
 };
 
 struct RankRow {
@@ -155,6 +165,7 @@ struct RunReport {
   std::vector<FunctionRow> functions;  ///< ascending name
   std::vector<CommRow> comms;          ///< ascending (kind, global_name)
   std::vector<FileRow> files;          ///< ascending name
+  std::vector<PlaceRow> places;        ///< ascending (module, offset, build, function); empty unless places were recorded
   std::vector<PairRow> pairs;          ///< the heaviest, by bytes
   std::uint64_t pair_count = 0;        ///< of all pairs that exchanged messages
   SizeTotals messages;                 ///< of all pairs
@@ -198,7 +209,7 @@ Status merge_up(Collective& collective, RunReport& report);
 /// as a whole, or lost calls: there ranks differ in how far they came. Valid as long as the report.
 std::vector<const CommRow*> comms_that_differ(const RunReport& report);
 
-/// At most 60 lines of at most 100 columns, ending with a newline. Text from programs is made
+/// At most 60 lines (80 where places were recorded) of at most 100 columns, ending with a newline. Text from programs is made
 /// harmless for a terminal.
 std::string to_text(const RunReport& report);
 /// One JSON object, indented, ending with a newline. Always valid UTF-8.

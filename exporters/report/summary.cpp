@@ -1,5 +1,7 @@
 #include "exporters/report/summary.h"
 
+#include "exporters/report/places.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -50,6 +52,11 @@ std::string comm_name(const ProcessDefinitions& definitions, CommId id) {
   return comm == nullptr ? kOthersName : cut(comm->name);
 }
 
+std::string function_name(const ProcessDefinitions& definitions, RegionId id) {
+  const RegionDefinition* region = definitions.region(id);
+  return region == nullptr ? kOthersName : cut(region->name);
+}
+
 /// The sums of one rank, by what reports show.
 class Summary {
  public:
@@ -58,7 +65,7 @@ class Summary {
 
   void add(const ProfileKey& key, const CallTotals& totals) {
     const RegionDefinition* region = definitions_.region(key.region);
-    const std::string function = region == nullptr ? kOthersName : cut(region->name);
+    const std::string function = function_name(definitions_, key.region);
     const RegionRole role = region == nullptr ? RegionRole::kUnknown : region->role;
     FunctionRow& row = functions_[function];
     row.name = function;
@@ -208,6 +215,8 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   summary.finish();
   describe_messages(profile, info.world_rank, report);
   describe_files(definitions, profile, facts.ns_per_profile_unit, report);
+  const auto function_of = [&](RegionId region) { return function_name(definitions, region); };
+  describe_places(definitions, profile, facts.ns_per_profile_unit, function_of, report);
   RankRow rank;
   rank.world_rank = info.world_rank;
   rank.pid = info.pid;

@@ -65,6 +65,17 @@ std::string printable(std::string_view text, std::size_t columns) {
   return cut(safe, columns);
 }
 
+std::string printable_end(std::string_view whole, std::size_t columns) {
+  const std::string text = printable(whole, whole.size());
+  if (display_width(text) <= columns) return text;
+  std::size_t at = text.size();
+  for (std::size_t shown = 0; shown < columns - 3; ++shown) {
+    --at;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  }
+  return "..." + text.substr(at);
+}
+
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80;

@@ -12,6 +12,9 @@ namespace megascope::report {
 /// `columns`: cut, ending in "...".
 std::string printable(std::string_view text, std::size_t columns);
 
+/// The same, but of what is longer the end is left, behind "...": of a path it tells most.
+std::string printable_end(std::string_view text, std::size_t columns);
+
 /// Columns that `text`, valid UTF-8, takes: one a code point.
 std::size_t display_width(std::string_view text);
 

@@ -11,6 +11,7 @@ namespace megascope::report {
 namespace {
 
 constexpr std::size_t kMaxLines = 60;
+constexpr std::size_t kMaxLinesWithPlaces = 80;
 
 Lines all_sections(const RunReport& report, const TimeShares& shares, const RowLimits& limits) {
   Lines all;
@@ -26,6 +27,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(function_section(report, limits), true);
   append(comm_section(report, limits), true);
   append(file_section(report, limits), true);
+  append(place_section(report, limits), true);
   append(size_section(report), true);
   append(pair_section(report, limits), true);
   append(wait_section(report, limits), true);
@@ -43,7 +45,7 @@ bool shorten(RowLimits& limits) {
     std::size_t least;
   };
   const Part parts[] = {{&limits.functions, 2}, {&limits.comms, 0},   {&limits.waits, 0},
-                        {&limits.files, 0},     {&limits.pairs, 0},   {&limits.pending, 1},
+                        {&limits.files, 0},     {&limits.places, 8},  {&limits.pairs, 0},   {&limits.pending, 1},
                         {&limits.notes, 1},     {&limits.exports, 1}, {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
   const Part& longest =
@@ -79,7 +81,8 @@ std::string to_text(const RunReport& report) {
   limits.notes = std::min(limits.notes, report.notes.size());
   limits.exports = std::min(limits.exports, report.exports.size());
   Lines lines = all_sections(report, shares, limits);
-  while (lines.size() > kMaxLines && shorten(limits)) lines = all_sections(report, shares, limits);
+  const std::size_t most = report.places.empty() ? kMaxLines : kMaxLinesWithPlaces;
+  while (lines.size() > most && shorten(limits)) lines = all_sections(report, shares, limits);
   std::string text;
   for (const std::string& line : lines) text += printable(line, kTextColumns) + '\n';
   return text;

@@ -12,18 +12,6 @@ namespace {
 
 constexpr std::size_t kNameColumns = 36;
 
-/// Of a path the end tells most.
-std::string end_of(const std::string& path) {
-  const std::string text = printable(path, path.size());
-  if (display_width(text) <= kNameColumns) return text;
-  std::size_t at = text.size();
-  for (std::size_t columns = 0; columns < kNameColumns - 3; ++columns) {
-    --at;
-    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-  }
-  return "..." + text.substr(at);
-}
-
 std::string bytes_or_dot(std::uint64_t bytes) { return bytes == 0 ? "." : human_bytes(bytes); }
 
 void add(Table& table, const std::string& name, const std::string& ranks, const FileTotals& totals) {
@@ -45,7 +33,7 @@ Lines file_section(const RunReport& report, const RowLimits& limits) {
                {"ranks"}, {"opens"}, {"reads"}, {"writes"}, {"read"}, {"written"}, {"time"}});
   const std::size_t shown = sorted.size() <= limits.files ? sorted.size() : limits.files - 1;
   for (std::size_t i = 0; i < shown; ++i) {
-    add(table, end_of(sorted[i]->name), fmt::format("{}", sorted[i]->totals.ranks), sorted[i]->totals);
+    add(table, printable_end(sorted[i]->name, kNameColumns), fmt::format("{}", sorted[i]->totals.ranks), sorted[i]->totals);
   }
   FileTotals rest;
   for (std::size_t i = shown; i < sorted.size(); ++i) rest.add(sorted[i]->totals);

@@ -22,6 +22,7 @@ struct RowLimits {
   std::size_t functions = 10;
   std::size_t comms = 6;
   std::size_t files = 5;
+  std::size_t places = 20;
   std::size_t pairs = 5;
   std::size_t waits = 5;
   std::size_t pending = 8;
@@ -51,6 +52,7 @@ Lines rank_section(const RunReport& report, const TimeShares& shares, const RowL
 Lines function_section(const RunReport& report, const RowLimits& limits);
 Lines comm_section(const RunReport& report, const RowLimits& limits);
 Lines file_section(const RunReport& report, const RowLimits& limits);
+Lines place_section(const RunReport& report, const RowLimits& limits);
 Lines size_section(const RunReport& report);
 Lines pair_section(const RunReport& report, const RowLimits& limits);
 Lines wait_section(const RunReport& report, const RowLimits& limits);

@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
@@ -64,6 +65,18 @@ Status export_format(const trace::RunSource& run, const std::string& format,
   return status.is_ok() ? status : Status::error(format + ": " + status.message());
 }
 
+void resolve_places_of(trace::RunSource& run) {
+  std::vector<CallSiteDefinition*> sites;
+  for (const std::int32_t rank : run.world_ranks()) {
+    for (CallSiteDefinition& site : run.call_sites(rank)) sites.push_back(&site);
+  }
+  std::string folder;
+  if (sites.empty() || !find_library_folder(folder).is_ok()) return;
+  std::vector<std::string> notes;
+  resolve_places(folder, sites, run.start_realtime_ns(), notes);
+  for (const std::string& note : notes) say(note);
+}
+
 }  // namespace
 
 int export_run(const ExportArguments& arguments) {
@@ -75,6 +88,7 @@ int export_run(const ExportArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
+  resolve_places_of(*run);
   int code = kSuccess;
   const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
   for (const std::string& format : arguments.formats) {

@@ -1,10 +1,12 @@
 #include "analysis/hang/hang.h"
 #include "core/base/text.h"
+#include "core/lifecycle/call_places.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/hang_view.h"
+#include "plugin/cli/installation.h"
 #include "plugin/cli/progress.h"
 #include "plugin/cli/run_share.h"
 
@@ -90,6 +92,14 @@ void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& r
   }
 }
 
+void resolve_places_of(report::RunReport& report) {
+  std::vector<CallSiteDefinition*> sites;
+  for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
+  std::string folder;
+  if (sites.empty() || !find_library_folder(folder).is_ok()) return;
+  resolve_places(folder, sites, report.start_realtime_ns, report.notes);
+}
+
 }  // namespace
 
 int print_report(const ReportArguments& arguments) {
@@ -106,6 +116,7 @@ int print_report(const ReportArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
+  resolve_places_of(report);
   report.folder = arguments.folder;
   report.exports = stored_exports(arguments.folder);
   std::error_code error;

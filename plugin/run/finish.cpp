@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/write_signals.h"
+#include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
@@ -52,6 +53,11 @@ Status bcast_text(Collective& collective, std::string& text) {
   const Status status = collective.bcast_resized(bytes, 0);
   text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return status;
+}
+
+std::string library_folder() {
+  static const char here = 0;
+  return folder_of_code(&here);
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -198,6 +204,12 @@ void Session::run_exports(Collective& collective, const std::vector<ProcessClock
     opened = check_room(folder_, trace_bytes, facts_.world_size);
     opened.update(check_memory(trace_bytes));
   }
+  if (opened.is_ok()) {
+    std::vector<CallSiteDefinition*> sites;
+    for (CallSiteDefinition& site : source->call_sites(facts_.world_rank)) sites.push_back(&site);
+    std::vector<std::string> same_as_of_report;
+    resolve_places(library_folder(), sites, source->start_realtime_ns(), same_as_of_report);
+  }
   opened = agree(collective, opened);
   for (const std::string& format : formats) {
     const Status status = opened.is_ok() ? run_export(collective, format, *source, report) : opened;
@@ -210,8 +222,7 @@ void Session::run_exports(Collective& collective, const std::vector<ProcessClock
 Status Session::run_export(Collective& collective, const std::string& format, const RecordSource& source,
                            report::RunReport& report) {
   const ModuleTable* module = nullptr;
-  static const char here = 0;
-  Status status = agree(collective, load_module(folder_of_code(&here), format, module));
+  Status status = agree(collective, load_module(library_folder(), format, module));
   if (!status.is_ok()) return status;
   ExportJob job;
   job.source = &source;
@@ -227,6 +238,9 @@ Status Session::run_export(Collective& collective, const std::string& format, co
 }
 
 void Session::write_report(report::RunReport& report) {
+  std::vector<CallSiteDefinition*> sites;
+  for (report::PlaceRow& row : report.places) sites.push_back(&row.site);
+  resolve_places(library_folder(), sites, report.start_realtime_ns, report.notes);
   report.folder = folder_;
   if (!folder_.empty()) report.report_command = "megascope report " + folder_;
   const std::string text = report::to_text(report);

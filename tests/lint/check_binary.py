@@ -16,7 +16,7 @@ import repository
 EXPORTS = re.compile(r"MPI_\w+|mpi_\w+|megascope_\w+|InitializeInjectionNvtx\w*")
 MPI_NAMES = re.compile(r"P?MPI_\w+|p?mpi_\w+|P?MPIX_\w+|ompi_\w+|opal_\w+|mca_\w+|PMIx_\w+", re.IGNORECASE)
 LIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2"}
-MODULE_LIBRARIES = LIBC | {"libopen-trace-format2.so.10", "libz.so.1", "libzstd.so.1"}
+MODULE_LIBRARIES = LIBC | {"libopen-trace-format2.so.10", "libz.so.1", "libzstd.so.1", "libdw.so.1"}
 GLIBC_FLOOR = (2, 36)  # Debian 12; stated in LIMITS.md
 
 

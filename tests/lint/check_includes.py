@@ -18,6 +18,7 @@ OUTSIDE = ("tests", "bench", "examples", "python", "viewer")
 VENDORS = [
     (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer",)),
     (r"otf2/.*", ("exporters/otf2",)),
+    (r"dwarf\.h|libelf\.h|gelf\.h|elfutils/.*", ("analysis/symbols",)),
     (r"protozero/.*", ("exporters/perfetto",)),
     (r"boost/.*", ("plugin/live",)),
     (r"CLI/.*", ("plugin/cli",)),

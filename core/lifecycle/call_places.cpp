@@ -1,0 +1,19 @@
+#include "core/lifecycle/call_places.h"
+
+#include "core/lifecycle/module_loader.h"
+
+namespace megascope {
+
+void resolve_places(const std::string& folder, std::span<CallSiteDefinition* const> sites, std::int64_t run_start_ns,
+                    std::vector<std::string>& notes) {
+  if (sites.empty()) return;
+  const ModuleTable* module = nullptr;
+  const Status status = load_module(folder, "symbols", module);
+  if (status.is_ok() && module->resolve_call_sites != nullptr) {
+    module->resolve_call_sites(sites, run_start_ns, notes);
+  } else {
+    notes.push_back("places of calls are not resolved to lines: " + status.message());
+  }
+}
+
+}  // namespace megascope

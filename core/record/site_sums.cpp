@@ -1,0 +1,45 @@
+#include "core/record/site_sums.h"
+
+#include "core/record/wire.h"
+
+namespace megascope {
+
+void SiteSums::add(const SiteTotals& calls) {
+  const std::uint64_t key = std::uint64_t{calls.site} << 16 | calls.region;
+  const auto found = index_.find(key);
+  if (found != index_.end()) {
+    rows_[found->second].calls += calls.calls;
+    rows_[found->second].time += calls.time;
+  } else if (rows_.size() < kMaxRows) {
+    index_.emplace(key, rows_.size());
+    rows_.push_back(calls);
+  }
+}
+
+void SiteSums::merge(const SiteSums& other) {
+  for (const SiteTotals& row : other.rows_) add(row);
+}
+
+void SiteSums::serialize(WireWriter& to) const {
+  to.number(rows_.size());
+  for (const SiteTotals& row : rows_) {
+    to.number(row.site);
+    to.number(row.region);
+    to.number(row.calls);
+    to.number(row.time);
+  }
+}
+
+void SiteSums::parse(WireReader& from) {
+  *this = SiteSums();
+  for (std::size_t left = from.count(kMaxRows); left > 0 && from.is_ok(); --left) {
+    SiteTotals row;
+    row.site = static_cast<std::uint32_t>(from.bounded(UINT32_MAX));
+    row.region = static_cast<RegionId>(from.bounded(UINT16_MAX));
+    row.calls = from.number();
+    row.time = from.number();
+    if (from.is_ok()) add(row);
+  }
+}
+
+}  // namespace megascope

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/record/ids.h"
+
+namespace megascope {
+
+class WireReader;
+class WireWriter;
+
+/// Calls of one function from one place. Times as in CallTotals.
+struct SiteTotals {
+  std::uint32_t site = 0;  ///< number of a CallSiteDefinition
+  RegionId region = kNoRegion;
+  std::uint64_t calls = 0;
+  std::uint64_t time = 0;
+
+  bool operator==(const SiteTotals&) const = default;
+};
+
+/// What one process's calls add up to by the place they were made from, where places were recorded. Of bounded size: calls of
+/// further places are in the sums of their function only. One thread at a time.
+class SiteSums {
+ public:
+  static constexpr std::size_t kMaxRows = 8192;
+
+  void add(const SiteTotals& calls);
+  /// Of the same process.
+  void merge(const SiteSums& other);
+  /// In order of first sight; empty when no call told its place.
+  const std::vector<SiteTotals>& rows() const { return rows_; }
+
+  void serialize(WireWriter& to) const;
+  /// Replaces the sums. Faults are left in the reader.
+  void parse(WireReader& from);
+
+ private:
+  std::vector<SiteTotals> rows_;
+  std::unordered_map<std::uint64_t, std::size_t> index_;  ///< by site and region
+};
+
+}  // namespace megascope

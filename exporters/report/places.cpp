@@ -1,0 +1,86 @@
+#include "exporters/report/places.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace megascope::report {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 200;
+
+std::uint64_t scaled(std::uint64_t value, double factor) {
+  return factor == 1.0 ? value : static_cast<std::uint64_t>(static_cast<double>(value) * factor);
+}
+
+/// One function's places, and what it has beside them. Times in the profile's unit.
+struct FunctionPlaces {
+  std::vector<PlaceRow> rows;
+  std::uint64_t other_calls = 0;
+  std::uint64_t other_time = 0;
+};
+
+CallSiteDefinition site_of(const ProcessDefinitions& definitions, std::uint32_t number) {
+  if (number >= definitions.call_sites.size()) return {};
+  CallSiteDefinition site = definitions.call_sites[number];
+  site.id = 0;
+  site.function.resize(std::min(site.function.size(), kMaxNameBytes));
+  return site;
+}
+
+std::map<std::string, FunctionPlaces> by_function(const ProcessDefinitions& definitions, const Profile& profile,
+                                                  const std::function<std::string(RegionId)>& function_of) {
+  std::map<std::string, FunctionPlaces> all;
+  for (const ProfileRow& row : profile.rows()) {
+    FunctionPlaces& places = all[function_of(row.key.region)];
+    places.other_calls += row.totals.calls;
+    places.other_time += row.totals.time;
+  }
+  for (const SiteTotals& totals : profile.sites().rows()) {
+    const std::string function = function_of(totals.region);
+    FunctionPlaces& places = all[function];
+    PlaceRow& row = places.rows.emplace_back();
+    row.function = function;
+    row.site = site_of(definitions, totals.site);
+    row.totals.calls = totals.calls;
+    row.totals.time = totals.time;
+    places.other_calls -= std::min(places.other_calls, totals.calls);
+    places.other_time -= std::min(places.other_time, totals.time);
+  }
+  return all;
+}
+
+/// Rounding to ns leaves some over: the heaviest row takes it.
+void make_exact(std::vector<PlaceRow>& rows, std::uint64_t function_time_ns) {
+  if (rows.empty()) return;
+  std::uint64_t sum_ns = 0;
+  for (const PlaceRow& row : rows) sum_ns += row.totals.time;
+  const auto heaviest = std::ranges::max_element(rows, {}, [](const PlaceRow& row) { return row.totals.time; });
+  heaviest->totals.time += function_time_ns - sum_ns;
+}
+
+}  // namespace
+
+void describe_places(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit,
+                     const std::function<std::string(RegionId)>& function_of, RunReport& report) {
+  if (profile.sites().rows().empty()) return;
+  for (auto& [function, places] : by_function(definitions, profile, function_of)) {
+    if (places.other_calls != 0 || places.other_time != 0) {
+      PlaceRow& row = places.rows.emplace_back();
+      row.function = function;
+      row.totals.calls = places.other_calls;
+      row.totals.time = places.other_time;
+    }
+    for (PlaceRow& row : places.rows) row.totals.time = scaled(row.totals.time, ns_per_unit);
+    const auto whole = std::ranges::find(report.functions, function, &FunctionRow::name);
+    if (whole != report.functions.end()) make_exact(places.rows, whole->totals.time);
+    report.places.insert(report.places.end(), places.rows.begin(), places.rows.end());
+  }
+}
+
+std::string place_text(const PlaceRow& row) {
+  if (row.function == kOthersName) return kOthersName;
+  return row.site == CallSiteDefinition{} ? "(place not known)" : place_of(row.site);
+}
+
+}  // namespace megascope::report

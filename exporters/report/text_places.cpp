@@ -1,0 +1,74 @@
+#include "core/base/text.h"
+#include "exporters/report/places.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace megascope::report {
+namespace {
+
+/// Calls of one function from what is one place for people: several instructions may come from one line.
+struct Shown {
+  std::string function;
+  std::string place;
+  CallTotals totals;
+};
+
+constexpr std::size_t kFunctionColumns = 28;
+constexpr std::size_t kNameColumns = 68;  ///< of function and place
+
+bool is_startup(const std::string& function) {
+  return function.starts_with("MPI_Init") && !function.starts_with("MPI_Initialized");
+}
+
+std::vector<Shown> by_time(const RunReport& report) {
+  std::map<std::pair<std::string, std::string>, CallTotals> sums;
+  for (const PlaceRow& row : report.places) {
+    const bool says_nothing = row.site == CallSiteDefinition{} && row.totals.time == 0;  // MPI_Finalize
+    if (!is_startup(row.function) && !says_nothing) sums[{row.function, place_text(row)}].add(row.totals);
+  }
+  std::vector<Shown> shown;
+  for (const auto& [key, totals] : sums) shown.push_back({key.first, key.second, totals});
+  std::ranges::sort(shown, [](const Shown& a, const Shown& b) {
+    return std::tie(b.totals.time, b.totals.calls, a.function, a.place) <
+           std::tie(a.totals.time, a.totals.calls, b.function, b.place);
+  });
+  return shown;
+}
+
+}  // namespace
+
+Lines place_section(const RunReport& report, const RowLimits& limits) {
+  const std::vector<Shown> all = by_time(report);
+  if (all.empty() || limits.places == 0) return {};
+  std::uint64_t all_ns = 0;
+  for (const Shown& row : all) all_ns += row.totals.time;
+  const std::size_t shown = all.size() <= limits.places ? all.size() : limits.places - 1;
+  std::size_t function_columns = 0;
+  for (std::size_t i = 0; i < shown; ++i) function_columns = std::max(function_columns, display_width(all[i].function));
+  function_columns = std::min(function_columns, kFunctionColumns);
+  const std::size_t place_columns = kNameColumns - function_columns;
+  Table table({{"function", Table::Align::kLeft, kFunctionColumns},
+               {"place", Table::Align::kLeft, place_columns},
+               {"calls"}, {"time"}, {"of MPI"}});
+  const auto add = [&](const std::string& function, const std::string& place, const CallTotals& totals) {
+    const double share = all_ns == 0 ? 0 : static_cast<double>(totals.time) / static_cast<double>(all_ns);
+    table.add({function, printable_end(place, place_columns), human_count(totals.calls), human_duration(static_cast<std::int64_t>(totals.time)),
+               percent_text(share)});
+  };
+  for (std::size_t i = 0; i < shown; ++i) add(all[i].function, all[i].place, all[i].totals);
+  CallTotals rest;
+  for (std::size_t i = shown; i < all.size(); ++i) rest.add(all[i].totals);
+  if (shown < all.size()) add(fmt::format("({} more)", all.size() - shown), ".", rest);
+  Lines lines = {"Calls by place, all ranks together"};
+  for (const std::string& line : table.lines(2)) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace megascope::report

@@ -1,0 +1,221 @@
+"""Places of calls, end to end: programs built with debug information, without, stripped, changed since; report and export.
+
+  places_test.py MEGASCOPE JUDGE MPICC MPICXX MPIFORT|- MPIRUN...
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MEGASCOPE, JUDGE, MPICC, MPICXX, MPIFORT, *MPIRUN = sys.argv[1:]
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
+import launch  # noqa: E402
+
+RANKS = 2
+
+
+def marked_line(source, mark):
+    """Number of the line of a source that ends in "in <mark>"."""
+    with open(os.path.join(HERE, "places", source), encoding="utf-8") as file:
+        lines = [number for number, line in enumerate(file, 1) if re.search(rf"\bin {re.escape(mark)}\s*(\*/)?$", line)]
+    assert len(lines) == 1, (source, mark, lines)
+    return lines[0]
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="places_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *command, **more):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, **more)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def build(self, compiler, source, *options):
+        program = self.path(source.split(".")[0])
+        self.call(compiler, "-O2", *options, os.path.join(HERE, "places", source), "-o", program)
+        return program
+
+    def build_heat(self, *options):
+        self.call(MPICC, "-O2", *options, "-shared", "-fPIC", os.path.join(HERE, "places", "part.c"), "-o", self.path("libpart.so"))
+        program = self.path("heat")
+        self.call(MPICC, "-O2", *options, os.path.join(HERE, "places", "heat.c"), self.path("libpart.so"),
+                  f"-Wl,-rpath,{self.folder}", "-o", program)
+        return program
+
+    def record(self, program, formats="none", **more):
+        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_CALLSITE": "1",
+                    "MEGASCOPE_EXPORT": formats, "MEGASCOPE_REPORT": "none", **more}
+        return self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(RANKS), program)
+
+    def report(self, environment=()):
+        return json.loads(self.call(MEGASCOPE, "report", self.run_folder, "--json", env={**os.environ, **dict(environment)}))
+
+    def stored_report(self):
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    @staticmethod
+    def places(report):
+        """{(function, place): calls} of the calls that have a place."""
+        found = {}
+        for row in report["places"]:
+            if row["module"] or row["place"].startswith("0x"):
+                key = (row["function"], re.sub(r"0x[0-9a-f]+", "0x", row["place"]))
+                found[key] = found.get(key, 0) + row["calls"]
+        return found
+
+    def check_sums(self, report):
+        """Every function's places add up to the function."""
+        for name, function in report["functions"].items():
+            rows = [row for row in report["places"] if row["function"] == name]
+            self.assertEqual(sum(row["calls"] for row in rows), function["calls"], name)
+            sum_ns = sum(round(row["time_s"] * 1e9) for row in rows)
+            self.assertEqual(sum_ns, round(function["time_s"] * 1e9), name)
+
+
+class Lines(Case):
+    def test_of_c_are_right_from_the_program_and_from_a_library(self):
+        self.record(self.build_heat("-g"))
+        solve, main = marked_line("heat.c", "solve"), marked_line("heat.c", "main")
+        inside, part = marked_line("part.c", "inside"), marked_line("part.c", "part_barrier")
+        for report in (self.report(), self.stored_report()):
+            self.assertEqual(self.places(report), {
+                ("MPI_Allreduce", f"solve (heat.c:{solve})"): 50 * RANKS, ("MPI_Barrier", f"main (heat.c:{main})"): RANKS,
+                ("MPI_Bcast", f"inside (part.c:{inside})"): RANKS, ("MPI_Barrier", f"part_barrier (part.c:{part})"): RANKS,
+                ("MPI_Barrier", "0x"): RANKS})
+            self.check_sums(report)
+            self.assertEqual(report["notes"], [])
+        row = next(row for row in report["places"] if row["function"] == "MPI_Allreduce")
+        self.assertEqual((row["caller"], row["line"], row["module"]), ("solve", solve, os.path.realpath(self.path("heat"))))
+        self.assertTrue(row["file"].endswith("/places/heat.c"))
+        text = self.call(MEGASCOPE, "report", self.run_folder)
+        self.assertRegex(text, rf"MPI_Allreduce +solve \(heat\.c:{solve}\) +100 ")
+
+    def test_of_inlined_functions_templates_and_lambdas_in_cpp_are_right(self):
+        self.record(self.build(MPICXX, "grid.cpp", "-g"))
+        line = {mark: marked_line("grid.cpp", mark) for mark in
+                ("grid::Halo<double>::probe", "main", "main::lambda")}
+        found = self.places(self.report())
+        exchange = [place for function, place in found if function == "MPI_Sendrecv"]
+        last = marked_line("grid.cpp", "grid::Halo<double>::exchange")  # a call over two lines belongs to either
+        self.assertIn(exchange, [[f"grid::Halo<double>::exchange (grid.cpp:{number})"] for number in (last - 1, last)])
+        del found["MPI_Sendrecv", exchange[0]]
+        self.assertEqual(found, {
+            ("MPI_Comm_rank", f"main (grid.cpp:{line['main']})"): RANKS,
+            ("MPI_Iprobe", f"grid::Halo<double>::probe (grid.cpp:{line['grid::Halo<double>::probe']})"): RANKS,
+            ("MPI_Barrier", f"main::lambda (grid.cpp:{line['main::lambda']})"): 3 * RANKS})
+
+    @unittest.skipIf(MPIFORT == "-", "no Fortran compiler")
+    def test_of_fortran_are_right(self):
+        self.record(self.build(MPIFORT, "stove.f90", "-g", "-J", self.folder))
+        line = {mark: marked_line("stove.f90", mark) for mark in ("heat::solve", "outer", "stove")}
+        self.assertEqual(self.places(self.report()), {
+            ("MPI_Allreduce", f"heat::solve (stove.f90:{line['heat::solve']})"): 10 * RANKS,
+            ("MPI_Barrier", f"outer (stove.f90:{line['outer']})"): RANKS,
+            ("MPI_Comm_rank", f"stove (stove.f90:{line['stove']})"): RANKS})
+
+    def test_come_from_separate_debug_information(self):
+        program = self.build_heat("-g")
+        self.call("objcopy", "--only-keep-debug", program, program + ".debug")
+        self.call("objcopy", "--strip-all", f"--add-gnu-debuglink={program}.debug", program)
+        self.record(program)
+        self.assertIn(("MPI_Allreduce", f"solve (heat.c:{marked_line('heat.c', 'solve')})"), self.places(self.report()))
+
+    def test_are_looked_for_on_no_server(self):
+        self.record(self.build_heat())
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(0)
+            self.report({"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}/"})
+            with self.assertRaises(BlockingIOError):
+                server.accept()
+
+    def test_are_in_the_exports(self):
+        self.record(self.build_heat("-g"), formats="otf2")
+        place = f"solve (heat.c:{marked_line('heat.c', 'solve')})"
+        self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto,otf2", "-o", self.path("later"))
+        with open(self.path("later/trace.perfetto-trace"), "rb") as file:
+            self.assertIn(place.encode(), file.read())
+
+
+class Without(Case):
+    def test_debug_information_the_function_is_told(self):
+        self.record(self.build_heat())
+        self.assertEqual(self.places(self.report()), {
+            ("MPI_Allreduce", "solve (heat+0x)"): 50 * RANKS, ("MPI_Barrier", "main (heat+0x)"): RANKS,
+            ("MPI_Bcast", "inside (libpart.so+0x)"): RANKS, ("MPI_Barrier", "part_barrier (libpart.so+0x)"): RANKS,
+            ("MPI_Barrier", "0x"): RANKS})
+
+    def test_symbols_the_module_and_the_offset_are_told(self):
+        self.record(self.build_heat("-s"))
+        report = self.report()
+        self.assertEqual(self.places(report), {
+            ("MPI_Allreduce", "heat+0x"): 50 * RANKS, ("MPI_Barrier", "heat+0x"): RANKS,
+            ("MPI_Bcast", "libpart.so+0x"): RANKS, ("MPI_Barrier", "part_barrier (libpart.so+0x)"): RANKS,
+            ("MPI_Barrier", "0x"): RANKS})
+        self.check_sums(report)
+
+    def test_call_sites_there_is_no_table(self):
+        self.record(self.build_heat("-g"), MEGASCOPE_CALLSITE="0")
+        self.assertEqual(self.report()["places"], [])
+        self.assertNotIn("Calls by place", self.call(MEGASCOPE, "report", self.run_folder))
+
+
+class AfterTheRun(Case):
+    def notes_about(self, report, problem):
+        path = os.path.realpath(self.path("heat"))
+        self.assertEqual(report["notes"], [f"places in {path} are not resolved to lines: {problem}"])
+
+    def test_a_program_that_was_built_anew_shows_no_wrong_lines(self):
+        self.record(self.build_heat("-g"))
+        self.call(MPICC, "-O0", "-g", "-DNEW", os.path.join(HERE, "places", "heat.c"), self.path("libpart.so"), "-o", self.path("heat"))
+        report = self.report()
+        self.notes_about(report, "the file has changed since the run")
+        self.assertIn(("MPI_Allreduce", "heat+0x"), self.places(report))
+        told = self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto", "-o", self.path("later"))
+        self.assertIn("the file has changed since the run", told)
+
+    def test_a_program_without_build_id_that_was_built_anew_shows_no_wrong_lines(self):
+        program = self.build_heat("-g", "-Wl,--build-id=none")
+        self.record(program)
+        self.assertIn(("MPI_Allreduce", f"solve (heat.c:{marked_line('heat.c', 'solve')})"), self.places(self.report()))
+        os.utime(program)
+        self.notes_about(self.report(), "the file has changed since the run")
+
+    def test_a_program_that_is_gone_is_said(self):
+        program = self.build_heat("-g")
+        self.record(program)
+        os.remove(program)
+        report = self.report()
+        self.notes_about(report, "the file is not there any more, or cannot be read")
+        self.assertIn(("MPI_Allreduce", "heat+0x"), self.places(report))
+
+    def test_damaged_files_do_no_harm(self):
+        program = self.build_heat("-g")
+        self.record(program)
+        with open(program, "rb") as file:
+            whole = file.read()
+        for step in range(40):
+            with open(program, "wb") as file:
+                at = 64 + step * len(whole) // 41
+                file.write(whole[:at] if step % 2 else whole[:at] + bytes([0xA5] * 64) + whole[at + 64:])
+            self.report()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
