@@ -26,16 +26,22 @@ fix 1 all nve
 thermo 20
 run 200
 """
+LARGE = 2**31 + 2**20  # bytes, in many.cpp
 HPCC_TEMPLATE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 HPCC_LINES = {5: "100 Ns", 7: "40 NBs", 10: "1 Ps", 11: "2 Qs"}  # small enough for a test; line numbers from 0
 
 
 class App:
-    """ranks; exit_code of a good run; is_whole: all ranks reach MPI_Finalize with no message left over."""
+    """programs: where those are that were built here; ranks; exit_code of a good run; is_whole: all ranks reach MPI_Finalize
+    with no message left over; judges: who looks at the traces (run_app.py), of large traces only the fast ones;
+    received: bytes that functions of the report must have received."""
     ranks = 2
     exit_code = 0
     is_whole = True
     environment = {}
+    programs = pathlib.Path()
+    judges = ("otf2", "timelines")
+    received = {}
 
     def missing(self):
         """What is not installed, or None."""
@@ -88,6 +94,17 @@ class Hpcc(Program):
         return [line for line in found if not re.search(r"time|GFlops|GBs|GUPs", line)]
 
 
+class Ours(App):
+    """A program of this folder, built as app_NAME; all it prints must be equal."""
+
+    def __init__(self, name, *arguments, exit_code=0, is_whole=True, judges=App.judges, received=None):
+        self.name, self.arguments, self.exit_code, self.is_whole = name, arguments, exit_code, is_whole
+        self.judges, self.received = judges, received or {}
+
+    def prepare(self, folder):
+        return [str(self.programs / f"app_{self.name}"), *self.arguments]
+
+
 class PwX(Program):
     """Quantum-espresso, a Fortran program with communicators for pools of processes, of which there are two."""
     program = "pw.x"
@@ -126,12 +143,22 @@ APPS = {
     "lammps": Lammps(),
     "hpcc": Hpcc(),
     "pw_x": PwX(),
+    "torch": Python("torch_ddp.py", needs=("mpi4py", "torch"), environment={"OMP_NUM_THREADS": "1"}),
+    "hdf5": Python("parallel_hdf5.py", needs=("mpi4py", "h5py")),
     "mpi4py": Python("mpi4py_idioms.py"),
     "mpi4py_by_hand": Python("mpi4py_control.py", "by-hand"),
     "mpi4py_level": Python("mpi4py_control.py", "level"),
     "mpi4py_exception": Python("mpi4py_control.py", "exception", exit_code=1, is_whole=False),
     "mpi4py_exit": Python("mpi4py_control.py", "exit", exit_code=3, is_whole=False),
-    "torch": Python("torch_ddp.py", needs=("mpi4py", "torch"), environment={"OMP_NUM_THREADS": "1"}),
-    "hdf5": Python("parallel_hdf5.py", needs=("mpi4py", "h5py")),
     "mpi4py_truncated": Python("mpi4py_control.py", "truncated", exit_code=15, is_whole=False),
+    "threads": Ours("threads"),
+    "communicators": Ours("communicators"),
+    "halo": Ours("halo"),
+    "many_calls": Ours("many", "calls", judges=("otf2-print",)),
+    "many_requests": Ours("many", "requests", judges=("otf2",)),
+    "many_bytes": Ours("many", "bytes", received={"MPI_Recv": LARGE, "MPI_Bcast": 2 * LARGE}),
+    "misuse_returned": Ours("misuse", "returned"),
+    "misuse_freed": Ours("misuse", "freed", is_whole=False),  # which communicator it is nobody can know
+    "misuse_unfreed": Ours("misuse", "unfreed", is_whole=False),
+    "misuse_fatal": Ours("misuse", "fatal", exit_code=6, is_whole=False),
 }
