@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Time that a tool adds to an MPI call: medians over interleaved rounds, beside the floors and EZTrace.
 
-  bench/call_cost.py BUILD_FOLDER [--rounds 5] [--calls 300000] [--ranks 1|2]
+  bench/call_cost.py BUILD_FOLDER [--rounds 5] [--calls 300000] [--ranks 1|2] [--places]
+
+--places: also with MEGASCOPE_CALLSITE=1, and without EZTrace.
 """
 
 import argparse
@@ -16,9 +18,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=300000)
     parser.add_argument("--ranks", type=int, default=1, choices=(1, 2))
+    parser.add_argument("--places", action="store_true")
     arguments = parser.parse_args()
     build = support.Build(arguments.build)
-    configurations = support.configurations(build)
+    configurations = support.configurations(build, with_eztrace=not arguments.places, with_places=arguments.places)
 
     medians = collections.defaultdict(lambda: collections.defaultdict(list))
     minima = collections.defaultdict(lambda: collections.defaultdict(list))

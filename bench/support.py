@@ -23,7 +23,7 @@ class Build:
         return str(self.folder / "lib" / f"lib{name}.so")
 
 
-def configurations(build, with_eztrace=True):
+def configurations(build, with_eztrace=True, with_places=False):
     """name -> (words before the program, environment)."""
     ours = {"LD_PRELOAD": str(build.library), "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none"}
     result = {
@@ -33,6 +33,8 @@ def configurations(build, with_eztrace=True):
         "megascope": ([], ours),
         "not recording": ([], ours | {"MEGASCOPE_ENABLE": "0"}),
     }
+    if with_places:
+        result["megascope, places"] = ([], ours | {"MEGASCOPE_CALLSITE": "1"})
     if with_eztrace and shutil.which("eztrace"):
         result["EZTrace"] = (["eztrace", "-t", "openmpi"], {})
     return result

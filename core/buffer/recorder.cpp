@@ -179,6 +179,12 @@ void Recorder::note_interface(std::uint8_t interface) {
   append_definition(trace::encode_property(trace::kPropertyInterface, name));
 }
 
+void Recorder::note_unrecorded(const std::string& procedure) {
+  const std::lock_guard lock(mutex_);
+  definitions_.info.unrecorded.push_back(procedure);
+  append_definition(trace::encode_property(trace::kPropertyUnrecorded, procedure));
+}
+
 void Recorder::note_message_gaps() {
   const std::lock_guard lock(mutex_);
   if (definitions_.info.has_message_gaps) return;

@@ -66,6 +66,8 @@ class Recorder {
   void define(const CallSiteDefinition& site);
   /// MPI is called through it: kInterfaceC ….
   void note_interface(std::uint8_t interface);
+  /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a procedure.
+  void note_unrecorded(const std::string& procedure);
   /// From here on some messages may not be recorded, though others are.
   void note_message_gaps();
   /// What is still in private memory is written to the file.

@@ -174,6 +174,7 @@ struct ProcessInfo {
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
   std::uint8_t interfaces = 0;       ///< kInterfaceC …
+  std::vector<std::string> unrecorded;  ///< procedures that were called and cannot be recorded: "mpi_send_f08_"
   bool has_message_gaps = false;     ///< recording was off for some messages: their order says nothing
   std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
 };

@@ -162,6 +162,11 @@ class Profile {
     if (is_foreign(call.region)) return;
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
+  /// Adds the place of one call that has been added: the same as its kCallSite fact given to add().
+  void add_site(const PlainCall& call, std::uint32_t site) {
+    if (is_foreign(call.region)) return;
+    sites_.add({.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
+  }
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);
 

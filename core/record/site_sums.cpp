@@ -4,16 +4,17 @@
 
 namespace megascope {
 
-void SiteSums::add(const SiteTotals& calls) {
-  const std::uint64_t key = std::uint64_t{calls.site} << 16 | calls.region;
-  const auto found = index_.find(key);
-  if (found != index_.end()) {
-    rows_[found->second].calls += calls.calls;
-    rows_[found->second].time += calls.time;
-  } else if (rows_.size() < kMaxRows) {
-    index_.emplace(key, rows_.size());
-    rows_.push_back(calls);
+void SiteSums::add_slowly(const SiteTotals& calls) {
+  const std::uint64_t key = key_of(calls);
+  const auto [found, is_new] = index_.try_emplace(key, rows_.size());
+  if (is_new && rows_.size() == kMaxRows) {
+    index_.erase(found);
+    return;
   }
+  if (is_new) rows_.push_back({.site = calls.site, .region = calls.region});
+  known_[slot_of(key)] = {key, found->second};
+  rows_[found->second].calls += calls.calls;
+  rows_[found->second].time += calls.time;
 }
 
 void SiteSums::merge(const SiteSums& other) {

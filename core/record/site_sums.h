@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +29,13 @@ class SiteSums {
  public:
   static constexpr std::size_t kMaxRows = 8192;
 
-  void add(const SiteTotals& calls);
+  void add(const SiteTotals& calls) {
+    const std::uint64_t key = key_of(calls);
+    const Known& known = known_[slot_of(key)];
+    if (known.key != key) [[unlikely]] return add_slowly(calls);
+    rows_[known.index].calls += calls.calls;
+    rows_[known.index].time += calls.time;
+  }
   /// Of the same process.
   void merge(const SiteSums& other);
   /// In order of first sight; empty when no call told its place.
@@ -38,6 +46,18 @@ class SiteSums {
   void parse(WireReader& from);
 
  private:
+  /// Where a row is that was met before.
+  struct Known {
+    std::uint64_t key = UINT64_MAX;
+    std::size_t index = 0;
+  };
+  static constexpr std::size_t kKnownCount = 64;
+
+  static std::uint64_t key_of(const SiteTotals& row) { return std::uint64_t{row.site} << 16 | row.region; }
+  static std::size_t slot_of(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15U) >> 58; }
+  void add_slowly(const SiteTotals& calls);
+
+  std::array<Known, kKnownCount> known_{};
   std::vector<SiteTotals> rows_;
   std::unordered_map<std::uint64_t, std::size_t> index_;  ///< by site and region
 };

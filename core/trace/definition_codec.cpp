@@ -114,6 +114,7 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyJob) info.job = std::move(value);
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
   else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
+  else if (name == kPropertyUnrecorded) info.unrecorded.push_back(std::move(value));
   else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
   else return false;
   return true;

@@ -10,8 +10,9 @@ namespace {
 
 constexpr Word kFactsFlag = Word{kHasFacts} << 56;
 
+/// Whatever facts may follow.
 bool is_plain(Word first, Word second) {
-  if ((second & kFactsFlag) != 0 || !is_region(first)) return false;
+  if (!is_region(first)) return false;
   switch (static_cast<FactKind>((second >> 48) & 0xFF)) {
     case FactKind::kNone:
     case FactKind::kCollective:
@@ -24,6 +25,15 @@ bool is_plain(Word first, Word second) {
     default:
       return is_folded_rma(static_cast<FactKind>((second >> 48) & 0xFF));
   }
+}
+
+/// Is all that the call says in itself, or beside it only the place that it was made from? count: at least kMaxCallWords.
+[[gnu::always_inline]] inline bool is_foldable(const Word* words, std::size_t count) {
+  if (!is_plain(words[0], words[1])) return false;
+  if ((words[1] & kFactsFlag) == 0) [[likely]] return true;
+  const std::size_t own = call_words(static_cast<FactKind>((words[1] >> 48) & 0xFF));
+  constexpr Word kPlace = short_fact(FactKind::kCallSite, 0);
+  return count >= own + 2 && (words[own] & 0xFFFFFFFF) == kPlace && high32(words[own]) != 0 && is_region(words[own + 1]);
 }
 
 }  // namespace
@@ -115,9 +125,13 @@ std::uint64_t CallDecoder::add_all_to(Profile& profile) {
       const Word* at = words_.data() + at_;
       const Word* const end = words_.data() + words_.size();
       const std::uint64_t base_ticks = base_ticks_;
-      for (; end - at >= static_cast<std::ptrdiff_t>(kMaxCallWords) && is_plain(at[0], at[1]); ++count) {
-        if (((at[1] >> 56) & kDepthMask) == 0) last_outer_word_ = at[0];
+      for (; end - at >= static_cast<std::ptrdiff_t>(kMaxCallWords) && is_foldable(at, static_cast<std::size_t>(end - at)); ++count) {
+        const auto depth = static_cast<std::uint8_t>((at[1] >> 56) & kDepthMask);
+        if (depth == 0) last_outer_word_ = at[0];
+        const bool has_place = (at[1] & kFactsFlag) != 0;
+        const Profile::PlainCall plain{.region = static_cast<RegionId>(at[0] & 0xFFFF), .depth = depth, .time = low32(at[1])};
         at += add_plain(at, base_ticks, profile);
+        if (has_place) [[unlikely]] profile.add_site(plain, high32(*at++) - 1);
       }
       at_ = static_cast<std::size_t>(at - words_.data());
     }

@@ -19,6 +19,7 @@ DefinitionFile::DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_
 
 OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_clock(clock);
+  write_places();
   write_paradigms();
   write_attributes();
   write_regions();
@@ -37,6 +38,15 @@ void DefinitionFile::write_clock(const ClockFacts& clock) {
                                      : OTF2_UNDEFINED_TIMESTAMP;
   check(
       OTF2_GlobalDefWriter_WriteClockProperties(writer_, kNsPerSecond, 0, clock.end_ns, realtime));
+}
+
+// Before any other string: events name places by the ids of their strings.
+void DefinitionFile::write_places() {
+  const SharedPlaces& places = definitions_.places;
+  for (const std::string& place : places.texts) text(place);
+  for (std::uint32_t id = 0; id < places.lines.size(); ++id) {
+    check(OTF2_GlobalDefWriter_WriteSourceCodeLocation(writer_, id, text(places.lines[id].file), places.lines[id].line));
+  }
 }
 
 void DefinitionFile::write_paradigms() {
@@ -68,10 +78,19 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kCallCount), text("call_count"),
       text("unsuccessful calls in a row that the call stands for"), OTF2_TYPE_UINT64));
-  if (definitions_.files.handles.empty()) return;
+  const bool has_places = !definitions_.places.texts.empty();
+  if (has_places || !definitions_.files.handles.empty()) {  // readers want ids without a gap
+    check(OTF2_GlobalDefWriter_WriteAttribute(
+        writer_, static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),
+        text("the explicit offset, in elementary types of the file's view"), OTF2_TYPE_UINT64));
+  }
+  if (!has_places) return;
   check(OTF2_GlobalDefWriter_WriteAttribute(
-      writer_, static_cast<std::uint32_t>(EventAttribute::kFileOffset), text("file_offset"),
-      text("the explicit offset, in elementary types of the file's view"), OTF2_TYPE_UINT64));
+      writer_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text("call_site"),
+      text("the place in the program that the call was made from"), OTF2_TYPE_STRING));
+  check(OTF2_GlobalDefWriter_WriteAttribute(  // the name that OTF2 wants for it
+      writer_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), text("SOURCE_CODE_LOCATION"),
+      text("the line in the program that the call was made from"), OTF2_TYPE_SOURCE_CODE_LOCATION));
 }
 
 void DefinitionFile::write_regions() {

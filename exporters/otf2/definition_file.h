@@ -42,6 +42,7 @@ class DefinitionFile {
   using Members = std::vector<std::uint64_t>;
 
   void write_clock(const ClockFacts& clock);
+  void write_places();
   void write_paradigms();
   void write_attributes();
   void write_regions();

@@ -98,11 +98,27 @@ void EventFile::enter(const Call& call) {
   frame.index = call_count_;
   frame.facts.clear();
   if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
+  const bool has_attributes = describe(call);
+  check(OTF2_EvtWriter_Enter(writer_, has_attributes ? attributes_ : nullptr, advance(call.enter_ns), frame.region));
+  for (const Fact& fact : call.facts) start(fact, frame);
+}
+
+bool EventFile::describe(const Call& call) {
   if (call.count > 1) {
     check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count));
   }
-  check(OTF2_EvtWriter_Enter(writer_, call.count > 1 ? attributes_ : nullptr, advance(call.enter_ns), frame.region));
-  for (const Fact& fact : call.facts) start(fact, frame);
+  const auto site = std::ranges::find(call.facts, FactKind::kCallSite, &Fact::kind);
+  if (site == call.facts.end()) return call.count > 1;
+  const ProcessPlaces& places = process_.ids.places();
+  const std::uint32_t text = places.text(site->request - 1);
+  const std::uint32_t line = places.line(site->request - 1);
+  if (text == ProcessPlaces::kUndefined) return call.count > 1;
+  check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text));
+  if (line != ProcessPlaces::kUndefined) {
+    check(OTF2_AttributeList_AddSourceCodeLocationRef(
+        attributes_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line));
+  }
+  return true;
 }
 
 void EventFile::start(const Fact& fact, Frame& frame) {
@@ -139,6 +155,8 @@ void EventFile::start(const Fact& fact, Frame& frame) {
       frame.makes_handle = true;
       frame.facts.push_back(fact);
       check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, now_ns_));
+      break;
+    case FactKind::kCallSite:  // told with the Enter
       break;
     default:
       frame.is_one_sided |= fact.kind == FactKind::kRequestFreed;

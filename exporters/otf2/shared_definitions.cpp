@@ -64,6 +64,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
   for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
   put_file_keys(to, all.files);
   put_window_keys(to, all.windows);
+  put_places(to, all.places);
   put_runs(to, all.world_ranks);
   return to.take();
 }
@@ -76,6 +77,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
   ids.files = get_file_ids(from);
   ids.windows = get_window_ids(from);
+  ids.places = place_ids(get_places(from));
   ids.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("the members' definitions do not fit together")
                            : Status::ok();
@@ -140,6 +142,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     mine.comms = shared_comms(process, source.world_size());
     mine.files = collect_files(process, keys_of(mine.comms));
     mine.windows = collect_windows(process, keys_of(mine.comms), source.world_size());
+    mine.places = collect_places(process);
     mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
     merge_definitions(all, std::move(mine));
   }
@@ -151,6 +154,7 @@ void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_comms(mine.comms, theirs.comms);
   merge_files(mine.files, std::move(theirs.files));
   merge_windows(mine.windows, std::move(theirs.windows));
+  merge_places(mine.places, theirs.places);
   std::vector<std::int32_t> ranks = expand(mine.world_ranks);
   for (const std::int32_t rank : expand(theirs.world_ranks)) ranks.push_back(rank);
   std::ranges::sort(ranks);
@@ -178,6 +182,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
   }
   put_files(to, definitions.files);
   put_windows(to, definitions.windows);
+  put_places(to, definitions.places);
   put_runs(to, definitions.world_ranks);
   return to.take();
 }
@@ -203,6 +208,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
   }
   definitions.files = get_files(from);
   definitions.windows = get_windows(from);
+  definitions.places = get_places(from);
   definitions.world_ranks = get_runs(from);
   return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
 }
@@ -246,6 +252,7 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   const std::vector<SharedComm> comms = shared_comms(definitions, world_size);
   files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
   windows_ = ProcessWindows(definitions, keys_of(comms), world_size, ids.windows);
+  places_ = ProcessPlaces(definitions, ids.places);
   for (const SharedComm& comm : comms) {
     const auto found = ids.comms.find(comm.key);
     comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);

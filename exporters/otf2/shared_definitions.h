@@ -5,6 +5,7 @@
 #include "core/record/definitions.h"
 #include "core/record/source.h"
 #include "exporters/otf2/shared_files.h"
+#include "exporters/otf2/shared_places.h"
 #include "exporters/otf2/shared_windows.h"
 
 #include <cstddef>
@@ -36,6 +37,7 @@ struct SharedDefinitions {
   std::vector<SharedComm> comms;
   SharedFiles files;
   SharedWindows windows;
+  SharedPlaces places;
   std::vector<RankRun> world_ranks;  ///< of the processes that define all this
 };
 
@@ -54,6 +56,7 @@ struct IdTable {
   std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
   FileIds files;
   WindowIds windows;
+  PlaceIds places;
   std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
@@ -82,6 +85,7 @@ class ProcessIds {
 
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
+  const ProcessPlaces& places() const { return places_; }
 
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
 
@@ -91,6 +95,7 @@ class ProcessIds {
   std::vector<std::uint32_t> comms_;  ///< by CommId
   ProcessFiles files_;
   ProcessWindows windows_;
+  ProcessPlaces places_;
   std::uint32_t undefined_region_ = 0;
 };
 

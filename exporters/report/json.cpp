@@ -216,6 +216,7 @@ std::string to_json(const RunReport& report) {
   json["programs"] = report.programs;
   json["mpi_library"] = report.mpi_library;
   json["interfaces"] = interfaces_of(report.interfaces);
+  json["unrecorded_procedures"] = report.unrecorded;
   json["started"] = iso_time(report.start_realtime_ns);
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;

@@ -155,6 +155,7 @@ void describe(Codec& codec, Report& report) {
   codec.text(report.job);
   codec.text(report.mpi_library);
   codec.number(report.interfaces);
+  codec.rows(report.unrecorded, kMaxUnrecorded, text_row);
   codec.rows(report.programs, kMaxPrograms, text_row);
   codec.signed_number(report.world_size);
   codec.signed_number(report.start_realtime_ns);

@@ -188,6 +188,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   take_if_empty(mine.job, theirs.job);
   take_if_empty(mine.mpi_library, theirs.mpi_library);
   mine.interfaces = static_cast<std::uint8_t>(mine.interfaces | theirs.interfaces);
+  merge_texts(mine.unrecorded, theirs.unrecorded, kMaxUnrecorded);
   merge_texts(mine.programs, theirs.programs, kMaxPrograms);
   mine.world_size = std::max(mine.world_size, theirs.world_size);
   if (mine.start_realtime_ns == 0 ||

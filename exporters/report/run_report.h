@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
 inline constexpr std::size_t kMaxPending = 64;
 inline constexpr std::size_t kMaxPrograms = 8;
+inline constexpr std::size_t kMaxUnrecorded = 64;
 inline constexpr std::size_t kMaxNotes = 16;
 
 /// The name of a row that holds what the bounds left out.
@@ -157,6 +158,7 @@ struct RunReport {
   std::string job;
   std::string mpi_library;
   std::uint8_t interfaces = 0;  ///< through which MPI was called: kInterfaceC …
+  std::vector<std::string> unrecorded;  ///< procedures that were called in some rank and cannot be recorded: "mpi_send_f08_"
   std::vector<std::string> programs;  ///< distinct command lines, that of the lowest rank first
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0 if not known

@@ -150,6 +150,9 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.job = cut(info.job);
   report.mpi_library = cut(info.mpi_library);
   report.interfaces = info.interfaces;
+  for (std::size_t i = 0; i < std::min(info.unrecorded.size(), kMaxUnrecorded); ++i) {
+    report.unrecorded.push_back(cut(info.unrecorded[i]));
+  }
   report.programs = {
       cut(info.command_line.empty() ? info.program : info.command_line, kMaxCommandBytes)};
   report.world_size = info.world_size;

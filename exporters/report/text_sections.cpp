@@ -159,6 +159,9 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   if (!report.mpi_library.empty())
     append(lines, labelled("MPI library", printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
   append(lines, labelled("Recorded", recorded_text(report)));
+  if (!report.unrecorded.empty()) {
+    append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") + ": the MPI library has no pmpi_ twin of them"));
+  }
   append(lines, labelled("Our own time", own_time_text(report, shares)));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));

@@ -43,7 +43,11 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
   [[gnu::noinline]] static void pass(Slots... slots) {
     if (twin<I, R, Slots...>() == nullptr) resolve_twins(I);
     const bool is_looked_at = selected() != 0 && recorder() != nullptr && enter_slowly(I, selected());
-    if (!is_looked_at) return twin<I, R, Slots...>()(slots...);
+    if (!is_looked_at) {
+      constexpr unsigned kRow = static_cast<unsigned>(R);
+      if (g_lacks_twin[family_of(I)][kRow] == 1) [[unlikely]] tell_missing_twin(family_of(I), kRow);
+      return twin<I, R, Slots...>()(slots...);
+    }
     return record(slots...);
   }
 

@@ -6,15 +6,18 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 #include "mpi_layer/fortran/handles.h"
 #include "mpi_layer/mpi_object.h"
 #include "mpi_layer/selection.h"
+#include "mpi_layer/thread.h"
 
 namespace megascope::mpi::fortran {
 
 constinit void* g_twins[kFamilyCount][kRowEnd] = {};
 constinit std::uint8_t g_selected[kFamilyCount][kRowEnd] = {};
+constinit std::uint8_t g_lacks_twin[kFamilyCount][kRowEnd] = {};
 
 namespace {
 
@@ -32,7 +35,6 @@ constexpr const char* kEndings[kFamilyCount] = {"_", "_f08_"};
 
 std::mutex g_mutex;
 std::atomic<bool> g_is_resolved[kFamilyCount];
-bool g_lacks_twin[kFamilyCount][kRowEnd];
 
 /// Nobody can get here: a program that calls what no library defines would not have started without us.
 void missing_twin() {
@@ -44,9 +46,10 @@ void resolve_row(unsigned family, unsigned row, void* object) {
   const std::string name = std::string(kNames[row]) + kEndings[family];
   void* symbol = object != nullptr ? dlsym(object, name.c_str()) : nullptr;
   if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str());
-  g_lacks_twin[family][row] = symbol == nullptr;
-  if (symbol == nullptr) symbol = dlsym(RTLD_NEXT, name.c_str() + 1);  // mpi_x_ of the next library
-  g_lacks_twin[family][row] = g_lacks_twin[family][row] && symbol != nullptr;
+  if (symbol == nullptr) {
+    symbol = dlsym(RTLD_NEXT, name.c_str() + 1);  // mpi_x_ of the next library
+    std::atomic_ref(g_lacks_twin[family][row]).store(symbol != nullptr ? 1 : 0, std::memory_order_relaxed);
+  }
   g_twins[family][row] = symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing_twin);
 }
 
@@ -54,7 +57,7 @@ void take_selection(unsigned family) {
   for (unsigned row = 0; row < kRowEnd; ++row) {
     const std::uint8_t selected = mpi::g_selected[static_cast<unsigned>(kFunctions[row])];
     std::atomic_ref(g_selected[family][row])
-        .store(g_lacks_twin[family][row] ? std::uint8_t{0} : selected, std::memory_order_relaxed);
+        .store(g_lacks_twin[family][row] != 0 ? std::uint8_t{0} : selected, std::memory_order_relaxed);
   }
 }
 
@@ -80,15 +83,11 @@ void refresh_selection() noexcept {
   }
 }
 
-std::vector<std::string> names_without_twin() {
-  const std::lock_guard lock(g_mutex);
-  std::vector<std::string> names;
-  for (unsigned family = 0; family < kFamilyCount; ++family) {
-    for (unsigned row = 0; row < kRowEnd; ++row) {
-      if (g_lacks_twin[family][row]) names.push_back(std::string(kNames[row] + 1) + kEndings[family]);
-    }
-  }
-  return names;
+void tell_missing_twin(unsigned family, unsigned row) noexcept {
+  Recorder* const active = recorder();
+  if (active == nullptr || mpi::g_selected[static_cast<unsigned>(kFunctions[row])] == 0) return;
+  if (std::atomic_ref(g_lacks_twin[family][row]).exchange(2, std::memory_order_relaxed) != 1) return;
+  active->note_unrecorded(std::string(kNames[row] + 1) + kEndings[family]);
 }
 
 }  // namespace megascope::mpi::fortran

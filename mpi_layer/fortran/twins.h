@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "mpi_layer/declared.h"
 #include "mpi_layer/fn.h"
@@ -34,8 +32,10 @@ void resolve_twins(Interface interface) noexcept;
 /// Takes over mpi::g_selected once that is final: what had been resolved before.
 void refresh_selection() noexcept;
 
-/// Names of procedures of the families in use that have no twin and are therefore not recorded: "mpi_send_f08_".
-std::vector<std::string> names_without_twin();
+/// 1: a procedure has no pmpi twin, and is passed on unrecorded. 2: the recorder has been told.
+extern constinit std::uint8_t g_lacks_twin[kFamilyCount][kRowEnd];
+/// Such a procedure was called: names it in the trace, "mpi_send_f08_", once, if it would have been recorded. Any thread.
+void tell_missing_twin(unsigned family, unsigned row) noexcept;
 
 template <Interface I, Row R, class... Slots>
 [[gnu::always_inline]] inline auto twin() noexcept {

@@ -147,10 +147,17 @@ class Lines(Case):
 
     def test_are_in_the_exports(self):
         self.record(self.build_heat("-g"), formats="otf2")
-        place = f"solve (heat.c:{marked_line('heat.c', 'solve')})"
+        line = marked_line("heat.c", "solve")
+        place = f"solve (heat.c:{line})"
         self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto,otf2", "-o", self.path("later"))
         with open(self.path("later/trace.perfetto-trace"), "rb") as file:
             self.assertIn(place.encode(), file.read())
+        for folder in (self.run_folder, self.path("later")):
+            found = json.loads(self.call(sys.executable, JUDGE, os.path.join(folder, "trace.otf2")))["places"]
+            self.assertEqual([(text, file.endswith("/places/heat.c"), number, calls) for name, text, file, number, calls in found
+                              if name == "MPI_Allreduce"], [(place, True, line, 50 * RANKS)])
+            nowhere = [text for name, text, file, number, calls in found if file == "" and number == 0]
+            self.assertRegex(" ".join(nowhere), "^0x[0-9a-f]+( 0x[0-9a-f]+)?$")  # of each rank, perhaps at one address
 
 
 class Without(Case):

@@ -51,7 +51,9 @@ class Stream {
     for (std::size_t at = encoding::kBareWords; at < encoding::call_words(kind); ++at) {
       words.push_back(encoding::pack(below(6), below(50)));
     }
-    if (has_facts) {
+    if (has_facts && below(2) == 0) {
+      words.push_back(encoding::short_fact(FactKind::kCallSite, below(20)));
+    } else if (has_facts) {
       for (std::uint32_t left = below(5); left > 0; --left) add_fact(words);
     }
   }

@@ -122,7 +122,8 @@ def check(arguments):
         messages = judges.Messages(world, defects, check_causality=not arguments.no_causality)
         collectives = judges.Collectives(world, defects, check_causality=not arguments.no_causality)
         one_sided = OneSided(world, defects, check_causality=not arguments.no_causality)
-        judge_list = [stacks, requests, messages, collectives, one_sided, Files(world, defects)]
+        places = judges.Places(defects)
+        judge_list = [stacks, places, requests, messages, collectives, one_sided, Files(world, defects)]
         counts = read_events(trace, judge_list, defects)
         for judge in judge_list:
             judge.finish()

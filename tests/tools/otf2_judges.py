@@ -117,6 +117,30 @@ class Stacks:
                 "unfinished_calls": self._unfinished, "failed_calls": self._errors}
 
 
+class Places:
+    """A place that an Enter names by its line is the one that it names in words."""
+
+    def __init__(self, defects):
+        self._defects = defects
+        self._calls = collections.Counter()
+
+    def see(self, _location, event):
+        attributes = {attribute.name: value for attribute, value in (event.attributes or {}).items()}
+        place, line = attributes.get("call_site"), attributes.get("SOURCE_CODE_LOCATION")
+        if not isinstance(event, ev.Enter) or (place is None and line is None):
+            return
+        if line is not None and f"({line.file.rsplit('/', 1)[-1]}:{line.line_number})" not in (place or ""):
+            self._defects.add("places", f"{event.region.name} is called from {line.file}:{line.line_number} and from {place}")
+        where = (line.file, line.line_number) if line is not None else ("", 0)
+        self._calls[(event.region.name, place, *where)] += calls_of(event)
+
+    def finish(self):
+        pass
+
+    def report(self):
+        return {"places": [[*place, calls] for place, calls in sorted(self._calls.items())]}
+
+
 class Requests:
     """A request is started, then tested, then completed once, by its own kind of completion."""
 
