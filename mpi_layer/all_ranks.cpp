@@ -82,6 +82,10 @@ void announce_presence(const std::string& run_id) {
   if (!g_is_open) board::close();
 }
 
+void share_notices() {
+  if (g_is_open) board::share();
+}
+
 std::string ask_run_id_of_rank_0() {
   std::string run_id;
   return g_is_open && find_here(0, run_id) ? run_id : std::string();

@@ -11,6 +11,8 @@ namespace megascope::mpi {
 
 /// Before PMPI_Init: tells the others that we are here. run_id: of this process, used if it is rank 0.
 void announce_presence(const std::string& run_id);
+/// After PMPI_Init, before anything else here: from now on the launcher takes the process's end from MPI alone.
+void share_notices();
 /// After PMPI_Init: rank 0's run id, or empty when it is not known to have the library. One local question.
 std::string ask_run_id_of_rank_0();
 /// After PMPI_Init, where rank 0 is not known to have the library: is it known of no other rank below this one? At most

@@ -6,6 +6,7 @@
 
 #include "core/config/environment.h"
 #include "mpi_layer/board.h"
+#include "mpi_layer/mpi_object.h"
 
 /// PMIx: Open MPI under mpirun, and srun --mpi=pmix.
 namespace megascope::mpi::board {
@@ -21,6 +22,8 @@ struct Pmix {
   pmix_proc_t me{};
 };
 Pmix g_pmix;
+bool g_is_open = false;  ///< PMIx counts who has opened it
+constexpr const char* kLibrary = "libpmix.so.2";
 
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
@@ -33,7 +36,7 @@ bool load() {
   if (config::environment_value("PMIX_NAMESPACE").empty()) return false;
   // Handed down by a process that was started without a launcher and started this one: not about us.
   if (config::environment_value("OMPI_MCA_ess") == "singleton") return false;
-  void* library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
   return find(library, "PMIx_Init", g_pmix.init) && find(library, "PMIx_Put", g_pmix.put) &&
          find(library, "PMIx_Commit", g_pmix.commit) && find(library, "PMIx_Get", g_pmix.get) &&
@@ -42,7 +45,10 @@ bool load() {
 
 }  // namespace
 
-bool open() { return load() && g_pmix.init(&g_pmix.me, nullptr, 0) == PMIX_SUCCESS; }
+bool open() {
+  g_is_open = load() && g_pmix.init(&g_pmix.me, nullptr, 0) == PMIX_SUCCESS;
+  return g_is_open;
+}
 
 bool put(const char* key, const std::string& text) {
   pmix_value_t value{};
@@ -73,7 +79,14 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   return is_text ? Answer::kText : Answer::kNothing;
 }
 
-void close() { g_pmix.finalize(nullptr, 0); }
+void share() {
+  if (is_needed_by_an_object(kLibrary)) close();
+}
+
+void close() {
+  if (g_is_open) g_pmix.finalize(nullptr, 0);
+  g_is_open = false;
+}
 
 const bool kShowsLateNotices = true;
 const char* const kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";

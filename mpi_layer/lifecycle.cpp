@@ -59,6 +59,7 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 
 void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
   const std::uint64_t begin = now();
+  share_notices();
   StartFacts facts;
   twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
   twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);

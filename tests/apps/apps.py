@@ -160,5 +160,6 @@ APPS = {
     "misuse_returned": Ours("misuse", "returned"),
     "misuse_freed": Ours("misuse", "freed", is_whole=False),  # which communicator it is nobody can know
     "misuse_unfreed": Ours("misuse", "unfreed", is_whole=False),
+    "unseen_end": Ours("misuse", "unseen"),
     "misuse_fatal": Ours("misuse", "fatal", exit_code=6, is_whole=False),
 }

@@ -5,7 +5,7 @@
 
 /// Programs that are wrong. `misuse returned`: MPI returns errors and the program goes on; `misuse fatal`: MPI ends it;
 /// `misuse freed`: a handle is used after its communicator was freed; `misuse unfreed`: requests, communicators, types and
-/// files are left open, and a message is never received.
+/// files are left open, and a message is never received; `misuse unseen`: nobody in front of the MPI library sees the end.
 namespace {
 
 using namespace program;
@@ -126,6 +126,10 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     int value = 0;
     MPI_Send(&value, 1, MPI_INT, who().size, 1, MPI_COMM_WORLD);
+  }
+  if (std::strcmp(what, "unseen") == 0) {
+    say("goes on unseen", 1);
+    return PMPI_Finalize();
   }
   MPI_Finalize();
 }
