@@ -124,9 +124,10 @@ class Python(App):
     """A script of this folder that prints on rank 0."""
 
     def __init__(self, script, *arguments, needs=("mpi4py", "numpy"), ranks=2, exit_code=0, is_whole=True,
-                 environment=None):
+                 environment=None, runner="mpi4py"):
         self.script, self.arguments, self.needs = script, arguments, needs
         self.ranks, self.exit_code, self.is_whole, self.environment = ranks, exit_code, is_whole, environment or {}
+        self.runner = runner
 
     def missing(self):
         for module in self.needs:
@@ -136,7 +137,7 @@ class Python(App):
         return None
 
     def prepare(self, folder):
-        return [PYTHON, "-m", "mpi4py", str(HERE / self.script), *self.arguments]
+        return [PYTHON, "-m", self.runner, str(HERE / self.script), *self.arguments]
 
 
 APPS = {
@@ -146,6 +147,7 @@ APPS = {
     "torch": Python("torch_ddp.py", needs=("mpi4py", "torch"), environment={"OMP_NUM_THREADS": "1"}),
     "hdf5": Python("parallel_hdf5.py", needs=("mpi4py", "h5py")),
     "mpi4py": Python("mpi4py_idioms.py"),
+    "mpi4py_pool": Python("mpi4py_pool.py", ranks=3, runner="mpi4py.futures"),
     "mpi4py_by_hand": Python("mpi4py_control.py", "by-hand"),
     "mpi4py_level": Python("mpi4py_control.py", "level"),
     "mpi4py_exception": Python("mpi4py_control.py", "exception", exit_code=1, is_whole=False),
