@@ -25,6 +25,11 @@ void share();
 /// Before PMPI_Finalize.
 void close();
 
+/// What the launcher calls this process's MPI_COMM_WORLD, and the one whose MPI_Comm_spawn started it: empty where it does not
+/// say. The same names appear in both worlds. After PMPI_Init.
+std::string own_world();
+std::string parent_world();
+
 /// Do the others see what is put after PMPI_Init?
 extern const bool kShowsLateNotices;
 /// What to tell people when open() said no.

@@ -9,6 +9,9 @@ Answer get(std::int32_t, const char*, std::string&) { return Answer::kError; }
 void share() {}
 void close() {}
 
+std::string own_world() { return {}; }
+std::string parent_world() { return {}; }
+
 const bool kShowsLateNotices = false;
 const char* const kWhyNot = "this MegaScope was built without PMIx";
 

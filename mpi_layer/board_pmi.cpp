@@ -117,6 +117,9 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
 void share() {}
 void close() {}  // MPICH ends it
 
+std::string own_world() { return {}; }
+std::string parent_world() { return {}; }
+
 const bool kShowsLateNotices = false;
 const char* const kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
 

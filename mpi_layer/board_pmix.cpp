@@ -88,6 +88,14 @@ void close() {
   g_is_open = false;
 }
 
+std::string own_world() { return config::environment_value("PMIX_NAMESPACE"); }
+
+// Open MPI hands down "<name space>.<rank>:<tag>", where the spawned world can reach its parent.
+std::string parent_world() {
+  const std::string port = config::environment_value("OMPI_PARENT_PORT");
+  return port.substr(0, port.find('.'));
+}
+
 const bool kShowsLateNotices = true;
 const char* const kWhyNot = "the launcher has no PMIx that could be asked whether all ranks have the library";
 

@@ -29,6 +29,12 @@ std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
   static auto* const map = new std::map<std::vector<std::int32_t>, CommState*>;
   return *map;
 }
+/// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many there are of other worlds.
+CommState*& unseen_comm(const CommState& like) {
+  std::vector<std::int32_t> key = like.members;
+  key.push_back(-like.foreign_count);
+  return unseen_comms()[key];
+}
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
@@ -42,28 +48,34 @@ void ask_members(MPI_Comm comm, CommState& state) {
   twin<Fn::Comm_group>()(comm, &group);
   state.members = world_ranks_of(group);
   twin<Fn::Group_free>()(&group);
+  state.foreign_count = state.size - static_cast<std::int32_t>(state.members.size());
   if (!state.is_inter) return;
   twin<Fn::Comm_remote_size>()(comm, &state.remote_size);
   twin<Fn::Comm_remote_group>()(comm, &group);
   state.remote_members = world_ranks_of(group);
   twin<Fn::Group_free>()(&group);
+  state.foreign_count += state.remote_size - static_cast<std::int32_t>(state.remote_members.size());
 }
 
-bool reaches_another_world(const CommState& state) {
-  return (state.size > 0 && state.members.empty()) || (state.remote_size > 0 && state.remote_members.empty());
+/// kRemote: ranks of other worlds are only counted, and those of this one are on one side.
+void define_remote(CommDefinition& definition, const CommState& state) {
+  definition.kind = CommKind::kRemote;
+  std::vector<std::int32_t> here = state.members;
+  here.insert(here.end(), state.remote_members.begin(), state.remote_members.end());
+  definition.members = compress(here);
+  definition.remote_members = {{.first = 0, .stride = 1, .count = state.foreign_count}};
 }
 
 void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
-  if (reaches_another_world(*state)) {
-    active->count_loss(LossCause::kUnknownComm);
-  } else {
-    state->id = g_next_id++;
-    active->define({.id = state->id, .parent = parent, .global_name = state->global_name, .kind = kind,
-                    .name = state->name, .my_rank = state->rank, .members = compress(state->members),
-                    .remote_members = compress(state->remote_members)});
-  }
+  state->id = g_next_id++;
+  state->is_told = state->foreign_count == 0;
+  CommDefinition definition{.id = state->id, .parent = parent, .global_name = state->global_name, .kind = kind,
+                            .name = state->name, .my_rank = state->rank, .members = compress(state->members),
+                            .remote_members = compress(state->remote_members)};
+  if (!state->is_told) define_remote(definition, *state);
+  active->define(definition);
 }
 
 void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
@@ -97,8 +109,8 @@ std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept {
   std::vector<std::int32_t> world(ranks.size());
   for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
   if (size > 0) twin<Fn::Group_translate_ranks>()(group, size, ranks.data(), g_world_group, world.data());
-  const bool is_foreign = std::find(world.begin(), world.end(), MPI_UNDEFINED) != world.end();
-  return is_foreign ? std::vector<std::int32_t>{} : world;
+  std::erase(world, MPI_UNDEFINED);
+  return world;
 }
 
 std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept {
@@ -115,13 +127,13 @@ void define_predefined_comms() {
   world->name = "MPI_COMM_WORLD";
   world->global_name = mix(hash_text("MPI_COMM_WORLD"), 0);
   publish(key_of(g_handles.comm_world), world, CommKind::kWorld, kNoComm);
-  unseen_comms()[world->members] = world;
+  unseen_comm(*world) = world;
   auto* self = new CommState;
   ask_members(g_handles.comm_self, *self);
   self->name = "MPI_COMM_SELF";
   self->global_name = mix(hash_text("MPI_COMM_SELF"), static_cast<std::uint64_t>(leader_of(*self)));
   publish(key_of(g_handles.comm_self), self, CommKind::kSelf, kNoComm);
-  unseen_comms().emplace(self->members, self);
+  if (CommState*& known = unseen_comm(*self); known == nullptr) known = self;
 }
 
 CommState* find_comm(MPI_Comm comm) noexcept {
@@ -142,8 +154,9 @@ CommState& comm_of_unseen(MPI_Group group) noexcept {
   twin<Fn::Group_rank>()(group, &state->rank);
   twin<Fn::Group_size>()(group, &state->size);
   state->members = world_ranks_of(group);
+  state->foreign_count = state->size - static_cast<std::int32_t>(state->members.size());
   const std::lock_guard lock(g_mutex);
-  CommState*& known = unseen_comms()[state->members];
+  CommState*& known = unseen_comm(*state);
   if (known != nullptr) {
     delete state;
     return *known;
@@ -202,6 +215,7 @@ void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin)
   state->is_inter = origin.parent->is_inter;
   state->members = origin.parent->members;
   state->remote_members = origin.parent->remote_members;
+  state->foreign_count = origin.parent->foreign_count;
   {
     const std::lock_guard lock(g_mutex);
     register_comm(comm, state, origin);
@@ -218,6 +232,23 @@ void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, Com
   CommOrigin origin = group_origin(function, nullptr, mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
   origin.parent = local;
   adopt_comm(thread, comm, origin);
+}
+
+void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
+  if (comm == g_handles.comm_null) return;
+  CommState sides;
+  ask_members(comm, sides);
+  if (sides.foreign_count > 0) return adopt_comm(thread, comm, origin);
+  adopt_intercomm(thread, comm, "connection", origin.parent, 0);
+}
+
+void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept {
+  if (comm == g_handles.comm_null) return;
+  {
+    const std::lock_guard lock(g_mutex);
+    if (states().contains(key_of(comm))) return;
+  }
+  adopt_comm(thread, comm, {"MPI_Comm_get_parent", find_comm(g_handles.comm_world), hash_text("MPI_Comm_get_parent"), 1});
 }
 
 void forget_comm(std::uint64_t key, const CommState& freed) noexcept {

@@ -17,7 +17,8 @@ namespace megascope::mpi {
 /// What we know of a communicator. Made when it is first seen, never freed: a handle may be used again for another one,
 /// which gets a state of its own.
 struct CommState {
-  CommId id = kNoComm;             ///< kNoComm: reaches into another world, or could not be described
+  CommId id = kNoComm;             ///< kNoComm: could not be described
+  bool is_told = false;            ///< messages and collectives on it are recorded: all its members are of this world
   std::uint64_t global_name = 0;
   std::int32_t rank = 0;
   std::int32_t size = 0;
@@ -29,8 +30,9 @@ struct CommState {
   std::uint32_t window_count = 0;      ///< windows made on it; one thread at a time, by MPI's rules
   std::uint32_t unseen_window_count = 0;  ///< windows with its members that were made out of our sight
   std::string name;
-  std::vector<std::int32_t> members;         ///< world ranks
+  std::vector<std::int32_t> members;         ///< world ranks, of this world
   std::vector<std::int32_t> remote_members;
+  std::int32_t foreign_count = 0;            ///< members of other worlds
   /// Topology neighbours that a block is received from and sent to, MPI_PROC_NULL where a grid ends. Asked once.
   struct Neighbours {
     std::vector<std::int32_t> sources;
@@ -48,7 +50,8 @@ void define_predefined_comms();
 /// Of any handle; nullptr for MPI_COMM_NULL. Described at first sight by local calls only.
 CommState* find_comm(MPI_Comm comm) noexcept;
 
-/// A communicator with the group's members, when theirs is not known: the world, else one that stands for all such.
+/// A communicator with the group's members, when theirs is not known: the world, else one that stands for all such. Members
+/// of other worlds are only counted.
 CommState& comm_of_unseen(MPI_Group group) noexcept;
 
 /// Moves when a handle has become free: what threads remember is void.
@@ -73,6 +76,11 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
   return state;
 }
 
+/// Are messages on the call's communicator recorded? After set_comm().
+[[gnu::always_inline]] inline bool is_told(const CallRecord& call) noexcept {
+  return call.state != nullptr && call.state->is_told;
+}
+
 /// How a communicator came into being: what gives it its global name.
 struct CommOrigin {
   const char* function = "";        ///< "MPI_Comm_split"
@@ -91,12 +99,16 @@ void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noex
 void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
 /// MPI_Intercomm_create: the new handle's two sides tell who is in it, on both sides alike.
 void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept;
+/// MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join: the other side may be of another world, or of this one.
+void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
+/// The world that started this one, when MPI_Comm_get_parent gives it; known after the first time.
+void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept;
 /// The handle of `freed` is free again; another thread may have got it for a new communicator already.
 void forget_comm(std::uint64_t key, const CommState& freed) noexcept;
 void rename_comm(CommState& state, const char* name) noexcept;
 
 std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept;
-/// World ranks of a group's members; empty when one is not in this world.
+/// World ranks of a group's members, those of other worlds left out.
 std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept;
 
 }  // namespace megascope::mpi

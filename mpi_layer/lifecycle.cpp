@@ -4,6 +4,7 @@
 
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
+#include "mpi_layer/board.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
@@ -67,6 +68,8 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
   facts.world_rank = g_world_rank;
   facts.world_size = g_world_size;
   facts.mpi_library = mpi_library_version();
+  facts.world = board::own_world();
+  facts.parent_world = board::parent_world();
   facts.start_ticks = enter_ticks;
   if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();

@@ -26,7 +26,7 @@ using Type = MPI_Datatype;
 /// The collective begins: its number on the communicator is taken here. nullptr: nothing to tell.
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
-  if (state == nullptr || state->id == kNoComm) return nullptr;
+  if (state == nullptr || !state->is_told) return nullptr;
   call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
   return state;
 }

@@ -111,6 +111,7 @@ template <> struct Meaning<Fn::Comm_set_name> : comm::About {
 /// A freed datatype's handle may come back as another type: in another thread before MPI_Type_free has returned, here after
 /// an attribute function has used the type for the last time.
 template <> struct Meaning<Fn::Type_free> {
+  static constexpr bool kKeepsBooksOnly = true;
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Datatype*) noexcept {
     g_type_generation.fetch_add(1, std::memory_order_relaxed);
   }
@@ -121,6 +122,7 @@ template <> struct Meaning<Fn::Type_free> {
 
 /// The same for groups, which synchronisations of windows name.
 template <> struct Meaning<Fn::Group_free> {
+  static constexpr bool kKeepsBooksOnly = true;
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Group*) noexcept {
     g_group_generation.fetch_add(1, std::memory_order_relaxed);
   }

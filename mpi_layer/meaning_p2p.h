@@ -16,7 +16,7 @@ namespace p2p {
 [[gnu::always_inline]] inline Fact message(MpiThread& thread, CallRecord& call, FactKind kind, int count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (peer == MPI_PROC_NULL || call.comm == kNoComm) return {};
+  if (peer == MPI_PROC_NULL || !is_told(call)) return {};
   return {.kind = kind, .comm = call.comm, .peer = peer, .tag = tag, .bytes = payload_bytes(thread, count, type)};
 }
 
@@ -98,7 +98,7 @@ template <> struct Meaning<Fn::Irecv> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
     set_comm(thread, call, comm);
-    if (source == MPI_PROC_NULL || call.comm == kNoComm) return;
+    if (source == MPI_PROC_NULL || !is_told(call)) return;
     call.main = {.kind = FactKind::kRecvRequest, .comm = call.comm, .peer = p2p::posted_source(source),
                  .tag = p2p::posted_tag(tag), .bytes = payload_bytes(thread, count, type)};
   }
@@ -139,7 +139,7 @@ namespace p2p {
 [[gnu::always_inline]] inline void describe_both(MpiThread& thread, CallRecord& call, std::uint64_t sent, int dest, int sendtag,
                           std::uint64_t room, int source, int recvtag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (call.comm == kNoComm) return;
+  if (!is_told(call)) return;
   call.main = {.kind = FactKind::kSendrecv, .comm = call.comm, .peer = dest == MPI_PROC_NULL ? kNoPeer : dest, .tag = sendtag,
                .bytes = sent};
   call.second = {.kind = FactKind::kRecv, .comm = call.comm,
@@ -184,7 +184,7 @@ namespace p2p {
 /// Of a probe: what it looks for, for the mark of the call alone. Nothing of it goes into the record.
 [[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
-  if (source == MPI_PROC_NULL || call.comm == kNoComm) return;
+  if (source == MPI_PROC_NULL || !is_told(call)) return;
   call.main = {.kind = FactKind::kRecv, .comm = call.comm, .peer = posted_source(source), .tag = posted_tag(tag)};
 }
 
@@ -217,7 +217,7 @@ namespace p2p {
 
 [[gnu::always_inline]] inline void matched(MpiThread& thread, CallRecord& call, MPI_Message message, const MPI_Status& status) noexcept {
   const bool is_message = message != g_handles.message_null && message != g_handles.message_no_proc;
-  if (!is_message || call.comm == kNoComm) return;
+  if (!is_message || !is_told(call)) return;
   Fact fact{.kind = FactKind::kMatched, .comm = call.comm, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG,
             .bytes = received_bytes(status)};
   RequestEntry* entry = requests().insert(key_of(message));

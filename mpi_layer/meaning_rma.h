@@ -23,9 +23,9 @@ using Type = MPI_Datatype;
   WinState* state = window_state(thread, window);
   call.window = state;
   if (state == nullptr) [[unlikely]] call.second.bytes = key_of(window);
-  if (state == nullptr || state->id == kNoWin) return nullptr;
+  if (state == nullptr) return nullptr;
   call.comm = state->comm->id;
-  return state;
+  return state->id != kNoWin ? state : nullptr;
 }
 
 /// A fact of `kind` about a window.
@@ -246,7 +246,7 @@ struct SetName : About {
 
 [[gnu::always_inline]] inline void begin_making(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
-  if (state == nullptr || state->id == kNoComm) return;
+  if (state == nullptr || !state->is_told) return;
   call.main = {.kind = FactKind::kWinCreated, .comm = state->id, .sequence = state->window_count++,
                .tag = window_field(kNoWin)};
 }

@@ -7,6 +7,12 @@
 #include <string_view>
 
 #include "mpi_layer/header_functions.h"
+#include "mpi_layer/meaning_io.h"
+#include "mpi_layer/meaning_local.h"
+#include "mpi_layer/meaning_p2p.h"
+#include "mpi_layer/meaning_request.h"
+#include "mpi_layer/meaning_rma.h"
+#include "mpi_layer/meaning_spawn.h"
 
 namespace megascope::mpi {
 namespace {
@@ -51,7 +57,8 @@ constexpr NamedOp kOps[] = {
 constexpr std::string_view kCreations[] = {
     "MPI_Comm_dup",    "MPI_Comm_dup_with_info", "MPI_Comm_idup",    "MPI_Comm_create",
     "MPI_Comm_split",  "MPI_Comm_split_type",    "MPI_Intercomm_merge", "MPI_Cart_create",
-    "MPI_Cart_sub",    "MPI_Graph_create",       "MPI_Dist_graph_create", "MPI_Dist_graph_create_adjacent"};
+    "MPI_Cart_sub",    "MPI_Graph_create",       "MPI_Dist_graph_create", "MPI_Dist_graph_create_adjacent",
+    "MPI_Comm_spawn",  "MPI_Comm_spawn_multiple", "MPI_Comm_accept",  "MPI_Comm_connect"};
 
 std::string plain_name(std::string_view name) {
   std::string lower;
@@ -86,27 +93,20 @@ RegionRole role_of(Group group) {
   }
 }
 
-bool has_full_meaning(Fn fn, const std::string& name) {
-  static const std::set<std::string_view> kFullEnvironment = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort",
-                                                             "MPI_Pcontrol"};
-  switch (group_of(fn)) {
-    case Group::kP2p:
-    case Group::kColl:
-    case Group::kTopo:
-      return true;
-    case Group::kRequest:
-      return !name.starts_with("MPI_Grequest");
-    case Group::kComm:
-    case Group::kRma:
-      return true;
-    case Group::kIo:
-      return name != "MPI_File_create_errhandler" && name != "MPI_Register_datarep";
-    case Group::kEnv:
-      return kFullEnvironment.contains(name);
-    default:
-      return false;
-  }
+/// Those without a Meaning that are told in full nevertheless: by lifecycle.cpp and control.cpp.
+constexpr bool is_told_elsewhere(Fn fn) {
+  return fn == Fn::Init || fn == Fn::Init_thread || fn == Fn::Finalize || fn == Fn::Abort || fn == Fn::Pcontrol;
 }
+template <Fn F>
+constexpr bool has_full_meaning() {
+  return is_told_elsewhere(F) || (!requires { Meaning<F>::kSaysNothing; } && !requires { Meaning<F>::kKeepsBooksOnly; });
+}
+constexpr bool kHasFullMeaning[] = {
+    false,
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, has_full_meaning<Fn::name>(),)
+#include "mpi_layer/table/all.inc"
+#undef MEGASCOPE_MPI
+};
 
 }  // namespace
 
@@ -137,7 +137,7 @@ std::vector<WrappedFunction> wrapped_functions() {
   for (unsigned i = 1; i < kFnEnd; ++i) {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
-    functions.push_back({name, group_name(group_of(fn)), has_full_meaning(fn, name) ? Depth::kFullMeaning : Depth::kEnterLeave,
+    functions.push_back({name, group_name(group_of(fn)), kHasFullMeaning[i] ? Depth::kFullMeaning : Depth::kEnterLeave,
                          is_recorded_by_default(fn)});
   }
   std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -34,9 +34,7 @@ WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) 
   auto* state = new WinState;
   state->comm = &comm;
   const std::lock_guard lock(g_mutex);
-  if (comm.id == kNoComm) {
-    active->count_loss(LossCause::kUnknownComm);
-  } else {
+  if (comm.is_told) {
     definition.id = state->id = g_next_id++;
     definition.comm = comm.id;
     active->define(definition);

@@ -1,4 +1,4 @@
-#include "mpi_layer/meaning_comm.h"
+#include "mpi_layer/meaning_local.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -1,4 +1,5 @@
-#include "mpi_layer/meaning_comm.h"
+#include "mpi_layer/meaning_local.h"
+#include "mpi_layer/meaning_spawn.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -1,3 +1,4 @@
+#include "mpi_layer/meaning_local.h"
 #include "mpi_layer/meaning_p2p.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -44,6 +44,8 @@ Status Recorder::open(const ProcessInfo& info) {
   append_definition(trace::encode_property(trace::kPropertyCommandLine, info.command_line));
   append_definition(trace::encode_property(trace::kPropertyMpiLibrary, info.mpi_library));
   append_definition(trace::encode_property(trace::kPropertyJob, info.job));
+  append_definition(trace::encode_property(trace::kPropertyWorld, info.world));
+  append_definition(trace::encode_property(trace::kPropertyParentWorld, info.parent_world));
   append_definition(trace::encode_property(trace::kPropertyClockDomain, info.clock_domain));
   if (!g_has_thread_key) g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
   is_recording_.store(true, std::memory_order_release);

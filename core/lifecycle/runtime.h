@@ -16,6 +16,8 @@ struct StartFacts {
   std::int32_t world_size = 1;
   int thread_level = 0;            ///< as provided: 0 single … 3 multiple
   std::string mpi_library;
+  std::string world;               ///< ProcessInfo::world, parent_world
+  std::string parent_world;
   std::uint64_t start_ticks = 0;   ///< entry of the call that started MPI
   std::string shared_run_id;       ///< rank 0's, where it could be asked; empty: nobody told
   bool is_first_here = false;      ///< the lowest rank that is known to have the library: it speaks for all

@@ -70,6 +70,7 @@ enum class FactKind : std::uint8_t {
   kWindow = 38,          ///< a call about the window that does none of this; bytes attached
   kRepeated = 60,        ///< encoding only: the record stands for `request` calls in a row that found nothing, in which
                          ///< `bytes` ticks were spent; the duration is from the first entry to the last return
+  kLocalBytes = 62,      ///< bytes that a local call packed, unpacked, reduced, allocated or measured; they went to nobody
   kCallSite = 61,        ///< request: 1 + the number of the CallSiteDefinition: where the call was made
 };
 

@@ -8,7 +8,7 @@ namespace megascope {
 std::string_view loss_cause_name(LossCause cause) {
   static constexpr std::array<std::string_view, kLossCauseCount> kNames = {
       "buffer_full",  "storage",      "no_buffer", "unknown_request",
-      "size_unknown", "unknown_comm", "foreign",   "damaged"};
+      "size_unknown", "foreign", "damaged"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

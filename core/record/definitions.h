@@ -46,7 +46,9 @@ struct RankRun {
   bool operator==(const RankRun&) const = default;
 };
 
-enum class CommKind : std::uint8_t { kWorld, kSelf, kIntra, kInter };
+/// kRemote: reaches into another world (MPI_Comm_spawn, MPI_Comm_connect …), an intercommunicator or what was made from one.
+/// Calls name it; messages and collectives on it are not recorded.
+enum class CommKind : std::uint8_t { kWorld, kSelf, kIntra, kInter, kRemote };
 
 /// A communicator as one of its members sees it.
 struct CommDefinition {
@@ -56,8 +58,8 @@ struct CommDefinition {
   CommKind kind = CommKind::kIntra;
   std::string name;                ///< MPI_Comm_set_name, else what the library makes up ("MPI_COMM_WORLD", "comm 3 of …")
   std::int32_t my_rank = 0;        ///< in this communicator
-  std::vector<RankRun> members;         ///< world ranks in rank order; of the local group for kInter
-  std::vector<RankRun> remote_members;  ///< kInter: of the remote group
+  std::vector<RankRun> members;  ///< world ranks in rank order; of the local group for kInter; of this world for kRemote
+  std::vector<RankRun> remote_members;  ///< kInter: of the remote group. kRemote: as many as are of other worlds, from 0
 
   bool operator==(const CommDefinition&) const = default;
 };
@@ -129,7 +131,6 @@ enum class LossCause : std::uint8_t {
   kNoBuffer,        ///< a thread could not get a buffer
   kUnknownRequest,  ///< a completion of a request whose start was not seen
   kSizeUnknown,     ///< a received size that MPI did not tell (more statuses than we keep)
-  kUnknownComm,     ///< a communicator that could not be described
   kForeign,         ///< calls that arrived after recording had ended
   kDamaged,         ///< records that the reader could not read
   kCount
@@ -165,6 +166,8 @@ struct ProcessInfo {
   std::string command_line;
   std::string mpi_library; ///< first line of MPI_Get_library_version
   std::string job;         ///< "<job>.<step>" under Slurm, else empty
+  std::string world;         ///< what the launcher calls this MPI_COMM_WORLD; empty: it does not tell
+  std::string parent_world;  ///< the same of the world that started this one by MPI_Comm_spawn; else empty
   int thread_level = 0;    ///< 0 single … 3 multiple, as provided
   ClockKind clock = ClockKind::kTsc;
   std::string clock_domain;  ///< processes with equal domains share the clock: boot id, time namespace, clock

@@ -16,6 +16,7 @@ class WorldRanks {
     comms_.reserve(process.comms.size());
     for (const CommDefinition& comm : process.comms) {
       comms_.push_back(make_group(comm.kind == CommKind::kInter ? comm.remote_members : comm.members));
+      comms_.back().is_remote = comm.kind == CommKind::kRemote;
     }
   }
 
@@ -31,6 +32,9 @@ class WorldRanks {
     return run->first + (rank - run->begin) * run->stride;
   }
 
+  /// Does the communicator reach into another world?
+  bool is_remote(CommId comm) const { return comm < comms_.size() && comms_[comm].is_remote; }
+
  private:
   struct Run {
     std::int32_t begin = 0;  ///< rank of its first member in the communicator
@@ -40,6 +44,7 @@ class WorldRanks {
   struct Group {
     std::vector<Run> runs;
     std::int32_t size = 0;
+    bool is_remote = false;
   };
 
   static Group make_group(const std::vector<RankRun>& members) {

@@ -112,6 +112,8 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyCommandLine) info.command_line = std::move(value);
   else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
   else if (name == kPropertyJob) info.job = std::move(value);
+  else if (name == kPropertyWorld) info.world = std::move(value);
+  else if (name == kPropertyParentWorld) info.parent_world = std::move(value);
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
   else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
   else if (name == kPropertyUnrecorded) info.unrecorded.push_back(std::move(value));
@@ -146,7 +148,7 @@ bool decode_comm(Reader& reader, ProcessDefinitions& into) {
   comm.name = reader.get_string();
   comm.members = reader.get_runs();
   comm.remote_members = reader.get_runs();
-  if (!reader.is_ok() || comm.id != into.comms.size() || comm.kind > CommKind::kInter) return false;
+  if (!reader.is_ok() || comm.id != into.comms.size() || comm.kind > CommKind::kRemote) return false;
   into.comms.push_back(std::move(comm));
   return true;
 }

@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, kArgumentNameCount> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
     "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
-    "transfers",    "file_bytes", "size", "call_count", "call_site"};
+    "transfers",    "file_bytes", "size", "call_count", "call_site", "remote_world"};
 
 }  // namespace
 
@@ -36,6 +36,7 @@ struct CallSummary {
   const Fact* error = nullptr;
   FileSummary files;
   const Fact* site = nullptr;
+  const Fact* local = nullptr;
 
   explicit CallSummary(const Call& call) {
     for (const Fact& fact : call.facts) add(fact);
@@ -54,6 +55,7 @@ struct CallSummary {
       case FactKind::kCollectiveRequest: collective = &fact; return;
       case FactKind::kError: error = &fact; return;
       case FactKind::kCallSite: site = &fact; return;
+      case FactKind::kLocalBytes: local = &fact; return;
       default:
         if (names_window(fact.kind)) one_sided = &fact;
         return;
@@ -130,7 +132,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   CallArguments result;
   const CallSummary summary(call);
   if (const CommId comm = summary.comm(call); comm != kNoComm) {
-    result.add(ArgumentName::kComm, Argument::Kind::kComm, comm);
+    result.add(world_ranks.is_remote(comm) ? ArgumentName::kRemoteWorld : ArgumentName::kComm, Argument::Kind::kComm, comm);
   }
   if (summary.collective != nullptr) {
     summary.tell_collective(result, world_ranks, my_world_rank);
@@ -140,6 +142,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
     summary.tell_messages(result, world_ranks);
   }
   summary.files.tell(result, summary.sent.count + summary.received.count > 0);
+  if (summary.local != nullptr) result.add_number(ArgumentName::kBytes, summary.local->bytes);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
   if (summary.site != nullptr) result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, std::int64_t{summary.site->request} - 1);

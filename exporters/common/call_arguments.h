@@ -14,7 +14,7 @@ namespace megascope::timeline {
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
   kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
-  kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kCount
+  kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kRemoteWorld, kCount
 };
 inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
 
@@ -48,7 +48,7 @@ class CallArguments {
   /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it.
   /// One-sided: the window, the target where it is one, the bytes to it (bytes) and from it (bytes_received), whether a lock
   /// is exclusive. A call on a file: file, offset where the program gave one, bytes transferred, bytes_requested where it was
-  /// another number. Of a call that completes messages as well, the bytes of files are file_bytes.
+  /// another number. A communicator that reaches into another world is told as remote_world. Of a call that completes messages as well, the bytes of files are file_bytes.
   static CallArguments of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank);
   /// What is known of a send or posted receive when it is started, or of a message when it has arrived.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);

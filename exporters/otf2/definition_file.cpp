@@ -40,13 +40,18 @@ void DefinitionFile::write_clock(const ClockFacts& clock) {
       OTF2_GlobalDefWriter_WriteClockProperties(writer_, kNsPerSecond, 0, clock.end_ns, realtime));
 }
 
-// Before any other string: events name places by the ids of their strings.
+// Before any other string: events name places and remote worlds by the ids of their strings.
 void DefinitionFile::write_places() {
   const SharedPlaces& places = definitions_.places;
-  for (const std::string& place : places.texts) text(place);
+  for (const std::string& place : places.texts) numbered_text(place);
+  write_remote_worlds();
   for (std::uint32_t id = 0; id < places.lines.size(); ++id) {
     check(OTF2_GlobalDefWriter_WriteSourceCodeLocation(writer_, id, text(places.lines[id].file), places.lines[id].line));
   }
+}
+
+void DefinitionFile::write_remote_worlds() {
+  for (const std::string& world : definitions_.remote_worlds) numbered_text(world);
 }
 
 void DefinitionFile::write_paradigms() {
@@ -78,6 +83,9 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kCallCount), text("call_count"),
       text("unsuccessful calls in a row that the call stands for"), OTF2_TYPE_UINT64));
+  check(OTF2_GlobalDefWriter_WriteAttribute(
+      writer_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), text("remote_world"),
+      text("the communicator by which the call reaches into another MPI_COMM_WORLD"), OTF2_TYPE_STRING));
   const bool has_places = !definitions_.places.texts.empty();
   if (has_places || !definitions_.files.handles.empty()) {  // readers want ids without a gap
     check(OTF2_GlobalDefWriter_WriteAttribute(
@@ -274,9 +282,15 @@ bool DefinitionFile::has_threads() const {
 }
 
 std::uint32_t DefinitionFile::text(const std::string& text) {
-  const auto [found, is_new] = texts_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
-  if (is_new) check(OTF2_GlobalDefWriter_WriteString(writer_, found->second, text.c_str()));
-  return found->second;
+  const auto found = texts_.find(text);
+  return found != texts_.end() ? found->second : numbered_text(text);
+}
+
+std::uint32_t DefinitionFile::numbered_text(const std::string& text) {
+  const std::uint32_t id = text_count_++;
+  texts_.emplace(text, id);
+  check(OTF2_GlobalDefWriter_WriteString(writer_, id, text.c_str()));
+  return id;
 }
 
 std::uint32_t DefinitionFile::group(OTF2_GroupType type, OTF2_Paradigm paradigm,

@@ -43,6 +43,7 @@ class DefinitionFile {
 
   void write_clock(const ClockFacts& clock);
   void write_places();
+  void write_remote_worlds();
   void write_paradigms();
   void write_attributes();
   void write_regions();
@@ -60,6 +61,8 @@ class DefinitionFile {
   void write_handle(std::uint32_t id, const SharedHandle& handle, std::uint32_t file);
 
   std::uint32_t text(const std::string& text);
+  /// A string with the next number, whatever strings there are.
+  std::uint32_t numbered_text(const std::string& text);
   std::uint32_t group(OTF2_GroupType type, OTF2_Paradigm paradigm, const Members& members);
   std::uint32_t comm_group(const std::vector<RankRun>& ranks);
   Members comm_locations() const;
@@ -73,6 +76,7 @@ class DefinitionFile {
   const SharedDefinitions& definitions_;
   const ArchiveContent& content_;
   std::map<std::string, std::uint32_t> texts_;
+  std::uint32_t text_count_ = 0;
   std::map<std::string, std::uint32_t> nodes_;  ///< by host
   std::unordered_map<std::uint64_t, std::uint32_t>
       comm_ids_;  ///< by SharedComm::key, of those written

@@ -107,12 +107,21 @@ bool EventFile::describe(const Call& call) {
   if (call.count > 1) {
     check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count));
   }
+  const std::uint32_t world = process_.ids.remote_world(call.comm);
+  if (world != ProcessIds::kNoText) {
+    check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world));
+  }
+  const bool has_place = describe_place(call);
+  return has_place || call.count > 1 || world != ProcessIds::kNoText;
+}
+
+bool EventFile::describe_place(const Call& call) {
   const auto site = std::ranges::find(call.facts, FactKind::kCallSite, &Fact::kind);
-  if (site == call.facts.end()) return call.count > 1;
+  if (site == call.facts.end()) return false;
   const ProcessPlaces& places = process_.ids.places();
   const std::uint32_t text = places.text(site->request - 1);
   const std::uint32_t line = places.line(site->request - 1);
-  if (text == ProcessPlaces::kUndefined) return call.count > 1;
+  if (text == ProcessPlaces::kUndefined) return false;
   check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text));
   if (line != ProcessPlaces::kUndefined) {
     check(OTF2_AttributeList_AddSourceCodeLocationRef(

@@ -24,11 +24,12 @@ enum class EventAttribute : std::uint32_t {
   kUnfinished,  ///< uint8 on a Leave: the call had not returned when the trace ended
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
   kCallCount,   ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
+  kRemoteWorld, ///< string on an Enter: the communicator by which the call reaches into another world
   kFileOffset,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
   kCallSite,    ///< string on an Enter: the place that the call was made from
   kSourceCodeLocation,  ///< on an Enter: its line, where it is known
 };
-inline constexpr std::uint32_t kEventAttributeCount = 6;
+inline constexpr std::uint32_t kEventAttributeCount = 7;
 
 /// Facts about a whole archive that are known once events have been written.
 struct EventSummary {
@@ -127,6 +128,7 @@ class EventFile {
   void enter(const Call& call);
   /// Puts what an Enter says beside its region into attributes_; false: nothing.
   bool describe(const Call& call);
+  bool describe_place(const Call& call);
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);

@@ -32,6 +32,7 @@ std::vector<SharedComm> shared_comms(const ProcessDefinitions& definitions,
     SharedComm& shared = comms.emplace_back();
     shared.kind = comm.kind;
     shared.name = comm.name;
+    if (comm.kind == CommKind::kRemote) continue;
     if (!are_ranks(comm.members, world_size) || !are_ranks(comm.remote_members, world_size))
       continue;
     if (comm.kind != CommKind::kSelf) shared.members = compress(expand(comm.members));
@@ -56,12 +57,38 @@ std::vector<std::uint64_t> keys_of(const std::vector<SharedComm>& comms) {
   return keys;
 }
 
+std::vector<std::string> names_of_remote_worlds(const ProcessDefinitions& definitions) {
+  std::vector<std::string> names;
+  for (const CommDefinition& comm : definitions.comms) {
+    if (comm.kind == CommKind::kRemote) names.push_back(comm.name);
+  }
+  return names;
+}
+
+void put_texts(ByteWriter& to, const std::vector<std::string>& texts) {
+  to.put_u64(texts.size());
+  for (const std::string& text : texts) to.put_text(text);
+}
+std::vector<std::string> get_texts(ByteReader& from) {
+  std::vector<std::string> texts(from.count());
+  for (std::string& text : texts) text = from.text();
+  return texts;
+}
+
+void merge_texts(std::vector<std::string>& mine, std::vector<std::string> theirs) {
+  std::unordered_set<std::string> known(mine.begin(), mine.end());
+  for (std::string& text : theirs) {
+    if (known.insert(text).second) mine.push_back(std::move(text));
+  }
+}
+
 Collective::Bytes encode_ids(const SharedDefinitions& all) {
   ByteWriter to;
   to.put_u64(all.regions.size());
   for (const RegionDefinition& region : all.regions) to.put_text(region.name);
   to.put_u64(all.comms.size());
   for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
+  put_texts(to, all.remote_worlds);
   put_file_keys(to, all.files);
   put_window_keys(to, all.windows);
   put_places(to, all.places);
@@ -75,6 +102,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   for (std::uint32_t id = 0; id < region_count; ++id) ids.regions.emplace(from.text(), id);
   const std::size_t comm_count = from.count();
   for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
+  ids.remote_worlds = get_texts(from);
   ids.files = get_file_ids(from);
   ids.windows = get_window_ids(from);
   ids.places = place_ids(get_places(from));
@@ -140,6 +168,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     SharedDefinitions mine;
     mine.regions = process.regions;
     mine.comms = shared_comms(process, source.world_size());
+    mine.remote_worlds = names_of_remote_worlds(process);
     mine.files = collect_files(process, keys_of(mine.comms));
     mine.windows = collect_windows(process, keys_of(mine.comms), source.world_size());
     mine.places = collect_places(process);
@@ -152,6 +181,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
 void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_regions(mine.regions, theirs.regions);
   merge_comms(mine.comms, theirs.comms);
+  merge_texts(mine.remote_worlds, std::move(theirs.remote_worlds));
   merge_files(mine.files, std::move(theirs.files));
   merge_windows(mine.windows, std::move(theirs.windows));
   merge_places(mine.places, theirs.places);
@@ -180,6 +210,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
     put_runs(to, comm.members);
     put_runs(to, comm.remote_members);
   }
+  put_texts(to, definitions.remote_worlds);
   put_files(to, definitions.files);
   put_windows(to, definitions.windows);
   put_places(to, definitions.places);
@@ -206,6 +237,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
     comm.members = get_runs(from);
     comm.remote_members = get_runs(from);
   }
+  definitions.remote_worlds = get_texts(from);
   definitions.files = get_files(from);
   definitions.windows = get_windows(from);
   definitions.places = get_places(from);
@@ -256,6 +288,12 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   for (const SharedComm& comm : comms) {
     const auto found = ids.comms.find(comm.key);
     comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
+  }
+  for (const CommDefinition& comm : definitions.comms) {
+    const auto found = std::ranges::find(ids.remote_worlds, comm.name);
+    const bool is_remote = comm.kind == CommKind::kRemote && found != ids.remote_worlds.end();
+    const std::size_t string_id = ids.places.texts.size() + static_cast<std::size_t>(found - ids.remote_worlds.begin());
+    remote_worlds_.push_back(is_remote ? static_cast<std::uint32_t>(string_id) : kNoText);
   }
 }
 

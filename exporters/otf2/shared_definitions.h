@@ -38,6 +38,7 @@ struct SharedDefinitions {
   SharedFiles files;
   SharedWindows windows;
   SharedPlaces places;
+  std::vector<std::string> remote_worlds;  ///< names, each once; their strings come after those of the places
   std::vector<RankRun> world_ranks;  ///< of the processes that define all this
 };
 
@@ -54,6 +55,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
 struct IdTable {
   std::unordered_map<std::string, std::uint32_t> regions;  ///< by name
   std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
+  std::vector<std::string> remote_worlds;
   FileIds files;
   WindowIds windows;
   PlaceIds places;
@@ -83,16 +85,21 @@ class ProcessIds {
   /// OTF2_UNDEFINED_COMM where the trace does not define it.
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
+  /// The string with the name of a communicator that reaches into another world; kNoText of all others.
+  std::uint32_t remote_world(CommId id) const { return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText; }
+
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
   const ProcessPlaces& places() const { return places_; }
 
+  static constexpr std::uint32_t kNoText = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING
   static constexpr std::uint32_t kUndefinedComm = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_COMM
 
  private:
   std::vector<std::uint32_t> regions_;  ///< by RegionId
   std::vector<CollectiveOp> operations_;
   std::vector<std::uint32_t> comms_;  ///< by CommId
+  std::vector<std::uint32_t> remote_worlds_;  ///< by CommId
   ProcessFiles files_;
   ProcessWindows windows_;
   ProcessPlaces places_;

@@ -50,6 +50,7 @@ Json communicators(const RunReport& report) {
   Json all = Json::array();
   for (const CommRow& row : report.comms) {
     Json json = {{"name", row.name}, {"ranks", row.size}};
+    if (row.kind == CommRowKind::kRemote) json["remote_world"] = true;
     if (row.kind == CommRowKind::kComm) json["id"] = fmt::format("{:016x}", row.global_name);
     add_totals(json, row.totals);
     json["collectives_differ"] = std::find(differing.begin(), differing.end(), &row) != differing.end();
@@ -201,9 +202,7 @@ Json interfaces_of(std::uint8_t interfaces) {
   return names;
 }
 
-}  // namespace
-
-std::string to_json(const RunReport& report) {
+Json object_of(const RunReport& report) {
   const TimeShares shares = time_shares(report);
   std::uint64_t most_overhead_ns = 0;
   for (const RankRow& rank : report.ranks)
@@ -218,6 +217,7 @@ std::string to_json(const RunReport& report) {
   json["interfaces"] = interfaces_of(report.interfaces);
   json["unrecorded_procedures"] = report.unrecorded;
   json["started"] = iso_time(report.start_realtime_ns);
+  if (!report.parent_world.empty()) json["started_by"] = report.started_by;
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;
   json["missing_ranks"] = missing_ranks(report);
@@ -246,7 +246,14 @@ std::string to_json(const RunReport& report) {
   json["covers_all_calls"] = report.covers_all_calls;
   json["notes"] = report.notes;
   json["exports"] = exports(report);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  for (const RunReport& spawned : report.spawned) json["spawned"].push_back(object_of(spawned));
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const RunReport& report) {
+  return object_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace megascope::report

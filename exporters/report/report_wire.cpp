@@ -153,6 +153,8 @@ void describe(Codec& codec, Report& report) {
   codec.text(report.version);
   codec.text(report.run_id);
   codec.text(report.job);
+  codec.text(report.world);
+  codec.text(report.parent_world);
   codec.text(report.mpi_library);
   codec.number(report.interfaces);
   codec.rows(report.unrecorded, kMaxUnrecorded, text_row);

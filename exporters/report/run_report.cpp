@@ -186,6 +186,8 @@ void merge(RunReport& mine, const RunReport& theirs) {
   take_if_empty(mine.version, theirs.version);
   take_if_empty(mine.run_id, theirs.run_id);
   take_if_empty(mine.job, theirs.job);
+  take_if_empty(mine.world, theirs.world);
+  take_if_empty(mine.parent_world, theirs.parent_world);
   take_if_empty(mine.mpi_library, theirs.mpi_library);
   mine.interfaces = static_cast<std::uint8_t>(mine.interfaces | theirs.interfaces);
   merge_texts(mine.unrecorded, theirs.unrecorded, kMaxUnrecorded);

@@ -41,9 +41,8 @@ struct FunctionRow {
   bool operator==(const FunctionRow&) const = default;
 };
 
-/// kSelf: all MPI_COMM_SELF together. kOthers: what the bounds left out and communicators that
-/// could not be described.
-enum class CommRowKind : std::uint8_t { kComm, kSelf, kOthers };
+/// kSelf: all MPI_COMM_SELF together. kRemote: reaches into another world. kOthers: what the bounds left out.
+enum class CommRowKind : std::uint8_t { kComm, kSelf, kRemote, kOthers };
 
 /// Whether ranks called the same collectives, as far as their sums tell (core/record/collective_sums.h).
 struct CollectiveCheck {
@@ -58,9 +57,9 @@ struct CollectiveCheck {
 /// One communicator, over all its members here.
 struct CommRow {
   CommRowKind kind = CommRowKind::kComm;
-  std::uint64_t global_name = 0;  ///< 0 unless kComm
+  std::uint64_t global_name = 0;  ///< 0 unless kComm or kRemote
   std::string name;
-  std::int64_t size = 0;  ///< ranks in it; of both groups for an intercommunicator
+  std::int64_t size = 0;  ///< ranks in it; of both groups for an intercommunicator, of all worlds
   CallTotals totals;
   CollectiveCheck check = {};  ///< of kComm that all members know by the same name
 
@@ -156,6 +155,8 @@ struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
   std::string job;
+  std::string world;         ///< ProcessInfo::world, parent_world
+  std::string parent_world;
   std::string mpi_library;
   std::uint8_t interfaces = 0;  ///< through which MPI was called: kInterfaceC …
   std::vector<std::string> unrecorded;  ///< procedures that were called in some rank and cannot be recorded: "mpi_send_f08_"
@@ -187,6 +188,8 @@ struct RunReport {
   std::string folder;  ///< the run folder as the user can type it; empty: not to be mentioned
   std::string report_command;  ///< prints this report again; empty: not to be mentioned
   std::vector<ExportRow> exports;
+  std::string started_by;          ///< run folder of parent_world, where it was found
+  std::vector<RunReport> spawned;  ///< of the worlds that this one started
 
   bool operator==(const RunReport&) const = default;
 };

@@ -108,11 +108,16 @@ class Summary {
   std::uint64_t startup_ns() const { return startup_ns_; }
 
  private:
+  static CommRowKind row_kind(CommKind kind) {
+    if (kind == CommKind::kSelf) return CommRowKind::kSelf;
+    return kind == CommKind::kRemote ? CommRowKind::kRemote : CommRowKind::kComm;
+  }
+
   void add_comm(CommId id, const CallTotals& totals) {
     const CommDefinition* comm = id == kMixedComms ? nullptr : definitions_.comm(id);
     CommRow row{.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}};
     if (comm != nullptr) {
-      row.kind = comm->kind == CommKind::kSelf ? CommRowKind::kSelf : CommRowKind::kComm;
+      row.kind = row_kind(comm->kind);
       row.global_name = comm->kind == CommKind::kSelf ? 0 : comm->global_name;
       row.name = cut(comm->name);
       row.size = rank_count(comm->members) + rank_count(comm->remote_members);
@@ -148,6 +153,8 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.version = facts.version;
   report.run_id = cut(info.run_id);
   report.job = cut(info.job);
+  report.world = cut(info.world);
+  report.parent_world = cut(info.parent_world);
   report.mpi_library = cut(info.mpi_library);
   report.interfaces = info.interfaces;
   for (std::size_t i = 0; i < std::min(info.unrecorded.size(), kMaxUnrecorded); ++i) {

@@ -21,7 +21,6 @@ constexpr LossText kLossTexts[kLossCauseCount] = {
     {"no buffer", "a thread could not get memory for its buffer"},
     {"unknown request", "completions of requests whose start was not seen"},
     {"unknown size", "received sizes that MPI did not tell"},
-    {"unknown communicator", "communicators that could not be described"},
     {"foreign", "calls made after recording had ended"},
     {"damaged", "records that could not be read"},
 };

@@ -158,6 +158,10 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   append(lines, labelled("Run", run_text(report, shares)));
   if (!report.mpi_library.empty())
     append(lines, labelled("MPI library", printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
+  if (!report.parent_world.empty()) {
+    append(lines, labelled("Started by", "MPI_Comm_spawn in " +
+                                             (report.started_by.empty() ? "another run" : "the run " + report.started_by)));
+  }
   append(lines, labelled("Recorded", recorded_text(report)));
   if (!report.unrecorded.empty()) {
     append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") + ": the MPI library has no pmpi_ twin of them"));

@@ -155,7 +155,8 @@ Lines comm_section(const RunReport& report, const RowLimits& limits) {
   const std::size_t shown = sorted.size() <= limits.comms ? sorted.size() : limits.comms - 1;
   for (std::size_t i = 0; i < shown; ++i) {
     const CommRow& row = *sorted[i];
-    table.add({row.name.empty() ? "(unnamed)" : row.name,
+    const std::string name = row.name.empty() ? "(unnamed)" : row.name;
+    table.add({row.kind == CommRowKind::kRemote ? "other world: " + name : name,
                row.size == 0 ? "." : fmt::format("{}", row.size), human_count(row.totals.calls),
                duration(row.totals.time), bytes_or_dot(bytes_of(row.totals))});
   }

@@ -1,4 +1,5 @@
 #include "mpi_layer/fortran/intercept.h"
+#include "mpi_layer/meaning_local.h"
 #include "mpi_layer/meaning_p2p.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

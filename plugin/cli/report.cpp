@@ -3,12 +3,14 @@
 #include "core/lifecycle/call_places.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
+#include "exporters/report/table.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/hang_view.h"
 #include "plugin/cli/installation.h"
 #include "plugin/cli/progress.h"
 #include "plugin/cli/run_share.h"
+#include "plugin/cli/worlds.h"
 
 #include <nlohmann/json.hpp>
 
@@ -100,33 +102,51 @@ void resolve_places_of(report::RunReport& report) {
   resolve_places(folder, sites, report.start_realtime_ns, report.notes);
 }
 
-}  // namespace
-
-int print_report(const ReportArguments& arguments) {
+/// All that is printed of one run.
+Status make_report(const ReportArguments& arguments, const std::string& folder, report::RunReport& report) {
   std::unique_ptr<trace::RunSource> run;
-  Status status = open_run(arguments.folder, run);
-  if (!status.is_ok()) {
-    say(status.message());
-    return kUnusable;
-  }
-  report::RunReport report;
-  status =
-      summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()), report);
-  if (!status.is_ok()) {
-    say(status.message());
-    return kUnusable;
-  }
+  Status status = open_run(folder, run);
+  if (!status.is_ok()) return status;
+  status = summarize_together(*run, member_count(arguments.jobs, run->world_ranks().size()), report);
+  if (!status.is_ok()) return status;
   resolve_places_of(report);
-  report.folder = arguments.folder;
-  report.exports = stored_exports(arguments.folder);
+  report.folder = folder;
+  report.exports = stored_exports(folder);
   std::error_code error;
-  if (!report.covers_all_calls &&
-      fs::exists(arguments.folder + "/" + trace::kReportTextFile, error)) {
+  if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
     report.notes.push_back(std::string(trace::kReportTextFile) +
                            " in the run folder, made when the run ended, counts all calls");
   }
   name_mismatches(*run, arguments.jobs, report);
-  const std::string text = arguments.as_json ? report::to_json(report) : report::to_text(report);
+  report.started_by = run_that_started(*run, folder);
+  for (const std::string& spawned : runs_started_by(*run, folder)) {
+    Status of_spawned = make_report(arguments, spawned, report.spawned.emplace_back());
+    if (of_spawned.is_ok()) continue;
+    say(of_spawned.message());
+    report.spawned.pop_back();
+  }
+  return Status::ok();
+}
+
+std::string all_texts(const report::RunReport& report) {
+  std::string text = report::to_text(report);
+  for (const report::RunReport& spawned : report.spawned) {
+    text += "\nStarted by " + report::printable(report.folder, 60) + " with MPI_Comm_spawn: " + report::printable(spawned.folder, 60) + "\n\n" +
+            all_texts(spawned);
+  }
+  return text;
+}
+
+}  // namespace
+
+int print_report(const ReportArguments& arguments) {
+  report::RunReport report;
+  const Status status = make_report(arguments, arguments.folder, report);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  const std::string text = arguments.as_json ? report::to_json(report) : all_texts(report);
   std::fputs(text.c_str(), stdout);
   return kSuccess;
 }

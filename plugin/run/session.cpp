@@ -80,6 +80,8 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.command_line = command_line();
   info.mpi_library = facts.mpi_library;
   info.job = slurm_job();
+  info.world = facts.world;
+  info.parent_world = facts.parent_world;
   info.is_solo = is_alone_;
   info.thread_level = facts.thread_level;
   info.clock_domain = clock::domain(use_tsc_);

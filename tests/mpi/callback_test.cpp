@@ -56,9 +56,10 @@ const Scenario kAttributes(
     },
     [](const Who&) -> Lines {
       return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created first", "MPI_Comm_set_name on first",
-              "MPI_Comm_create_keyval", "MPI_Comm_set_attr",
+              "MPI_Comm_create_keyval", "MPI_Comm_set_attr on first",
               "MPI_Comm_dup on first | coll #0 sent 0 received 0; created second", "MPI_Comm_rank on first depth 1", kOfSelf,
-              "MPI_Comm_set_name on second", "MPI_Comm_get_attr", "MPI_Comm_delete_attr", "MPI_Comm_size on first depth 1",
+              "MPI_Comm_set_name on second", "MPI_Comm_get_attr on second", "MPI_Comm_delete_attr on first",
+              "MPI_Comm_size on first depth 1",
               "MPI_Comm_free on second | ended second", "MPI_Comm_size on second depth 1", "MPI_Comm_free_keyval",
               "MPI_Comm_free on first | ended first"};
     });
@@ -96,9 +97,9 @@ const Scenario kDepths(
     },
     [](const Who&) -> Lines {
       return {"MPI_Comm_dup on self | coll #0 sent 0 received 0; created inner", "MPI_Comm_set_name on inner",
-              "MPI_Comm_create_keyval", "MPI_Comm_create_keyval", "MPI_Comm_set_attr",
+              "MPI_Comm_create_keyval", "MPI_Comm_create_keyval", "MPI_Comm_set_attr on inner",
               "MPI_Comm_dup on self | coll #1 sent 0 received 0; created outer", "MPI_Comm_set_name on outer",
-              "MPI_Comm_set_attr",
+              "MPI_Comm_set_attr on outer",
               "MPI_Comm_dup on outer | coll #0 sent 0 received 0; created again",
               "MPI_Comm_dup on inner depth 1 | coll #0 sent 0 received 0; created innermost",
               "MPI_Comm_rank on inner depth 2",
@@ -160,7 +161,7 @@ const Scenario kReduceLocal(
       MPI_Op_free(&add);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Op_create", "MPI_Reduce_local", "MPI_Type_size depth 1", "MPI_Op_free"};
+      return {"MPI_Op_create", "MPI_Reduce_local | here bytes 4", "MPI_Type_size depth 1", "MPI_Op_free"};
     });
 
 /// How often the operator is called is MPI's choice. The program's own books: it sends as many bytes to itself.
@@ -227,10 +228,10 @@ const Scenario kErrorHandler(
     },
     [](const Who& me) -> Lines {
       const Lines inside = {"MPI_Error_class depth 1", "MPI_Comm_rank on world depth 1", kOfSelf};
-      Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler",
+      Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
                      text("MPI_Send on world | error %d", MPI_ERR_RANK)};
       lines.insert(lines.end(), inside.begin(), inside.end());
-      lines.emplace_back("MPI_Comm_call_errhandler");
+      lines.emplace_back("MPI_Comm_call_errhandler on world");
       lines.insert(lines.end(), inside.begin(), inside.end());
       lines.push_back(text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()));
       lines.push_back(text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()));
@@ -238,7 +239,7 @@ const Scenario kErrorHandler(
       lines.push_back(text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d", me.previous(), bytes,
                            MPI_ERR_IN_STATUS));
       lines.insert(lines.end(), inside.begin(), inside.end());
-      lines.insert(lines.end(), {"MPI_Comm_set_errhandler", "MPI_Errhandler_free"});
+      lines.insert(lines.end(), {"MPI_Comm_set_errhandler on world", "MPI_Errhandler_free"});
       return lines;
     },
     {2, 4});

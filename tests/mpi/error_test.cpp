@@ -16,9 +16,9 @@ struct ErrorsReturn {
   ErrorsReturn& operator=(const ErrorsReturn&) = delete;
 };
 Lines with_errors(const Lines& calls) {
-  Lines lines = {"MPI_Comm_set_errhandler"};
+  Lines lines = {"MPI_Comm_set_errhandler on world"};
   lines.insert(lines.end(), calls.begin(), calls.end());
-  lines.emplace_back("MPI_Comm_set_errhandler");
+  lines.emplace_back("MPI_Comm_set_errhandler on world");
   return lines;
 }
 std::string failed(const std::string& call, int error) { return call + text(" | error %d", error); }
@@ -112,9 +112,9 @@ const Scenario kNoCounts(
     [](const Who&) {
       return with_errors({failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
                           failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
-                          failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler",
+                          failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler on world",
                           failed("MPI_Gatherv on self", MPI_ERR_COUNT), failed("MPI_Scatterv on self", MPI_ERR_COUNT),
-                          "MPI_Comm_set_errhandler"});
+                          "MPI_Comm_set_errhandler on world"});
     },
     on_ranks_of({1, 2, 4}, {}));  // MPICH reads them
 

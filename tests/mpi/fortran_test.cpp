@@ -92,7 +92,7 @@ void check_together(const Recorded& run) {
 }
 
 Lines mistakes(const Who&) {
-  return {"MPI_Comm_set_errhandler", text("MPI_Send on world | error %d", MPI_ERR_RANK), "MPI_Comm_set_errhandler"};
+  return {"MPI_Comm_set_errhandler on world", text("MPI_Send on world | error %d", MPI_ERR_RANK), "MPI_Comm_set_errhandler on world"};
 }
 
 #define MEGASCOPE_SCENARIOS(interface, suite)                                                                         \

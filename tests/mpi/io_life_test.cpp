@@ -182,7 +182,7 @@ const Scenario kErrors(
     },
     [](const Who&) -> Lines {
       const auto error = [](const char* call, int code) { return call + text(" | error %d", code); };
-      return {"MPI_Comm_set_errhandler", error("MPI_File_open on world", MPI_ERR_NO_SUCH_FILE), error("MPI_File_open", MPI_ERR_COMM),
+      return {"MPI_Comm_set_errhandler on world", error("MPI_File_open on world", MPI_ERR_NO_SUCH_FILE), error("MPI_File_open", MPI_ERR_COMM),
               error("MPI_File_delete", MPI_ERR_NO_SUCH_FILE), "MPI_File_open on world | opened present",
               "MPI_File_close on world | closed present", "MPI_File_open on world | opened present",
               error("MPI_File_write on world", MPI_ERR_READ_ONLY), "MPI_File_read_at on world | read present bytes 0/4",

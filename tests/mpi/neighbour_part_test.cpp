@@ -252,12 +252,12 @@ const Scenario kNone(
       MPI_Barrier(MPI_COMM_WORLD);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Comm_set_errhandler"};
+      Lines lines = {"MPI_Comm_set_errhandler on world"};
       if (me.rank == 0) {
         lines.push_back(text("MPI_Ineighbor_allgather on world | error %d", kNoTopology));
       }
       return lines +
-             Lines{"MPI_Comm_set_errhandler", "MPI_Barrier on world | coll #0 sent 0 received 0"};
+             Lines{"MPI_Comm_set_errhandler on world", "MPI_Barrier on world | coll #0 sent 0 received 0"};
     });
 
 }  // namespace

@@ -68,8 +68,8 @@ const Scenario kBsendInit(
     },
     [](const Who& me) {
       Lines lines = persist_lines(me, "MPI_Bsend_init");
-      lines.insert(lines.begin(), "MPI_Buffer_attach");
-      lines.emplace_back("MPI_Buffer_detach");
+      lines.insert(lines.begin(), "MPI_Buffer_attach | here bytes 4096");
+      lines.emplace_back("MPI_Buffer_detach | here bytes 4096");
       return lines;
     });
 

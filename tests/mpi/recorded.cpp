@@ -102,6 +102,7 @@ class Words {
       case FactKind::kCommFreed: return "ended " + name_of(process_, fact.comm);
       case FactKind::kError: return "error " + number(static_cast<std::int64_t>(fact.bytes));
       case FactKind::kMatched: return "matched" + request(fact) + in + message(fact, "from", "bytes");
+      case FactKind::kLocalBytes: return "here bytes " + number(static_cast<std::int64_t>(fact.bytes));
       case FactKind::kPersistentInit: return "init" + request(fact) + in + message(fact, "peer", "bytes");
       default: return "fact of kind " + number(static_cast<int>(fact.kind));
     }

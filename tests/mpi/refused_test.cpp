@@ -31,12 +31,12 @@ const Scenario kNothing(
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     },
     [](const Who&) -> Lines {
-      Lines lines = {"MPI_Comm_set_errhandler"};
+      Lines lines = {"MPI_Comm_set_errhandler on world"};
       for (const char* name : {"Wait", "Test", "Waitall", "Waitany", "Testany", "Waitsome", "Cancel", "Request_free"}) {
         const bool has_array = std::string(name).ends_with("any") || std::string(name).ends_with("some");
         lines.push_back(text("MPI_%s | error %d", name, has_array ? MPI_ERR_REQUEST : kNoPointer));
       }
-      lines.emplace_back("MPI_Comm_set_errhandler");
+      lines.emplace_back("MPI_Comm_set_errhandler on world");
       return lines;
     });
 
@@ -64,14 +64,14 @@ const Scenario kWaitInWait(
       MPI_Errhandler_free(&handler);
     },
     [](const Who& me) -> Lines {
-      return {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler",
+      return {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
               text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Waitall | received r1 in world from %d tag 2 bytes %d; error %d", me.previous(),
                    faults::is_mpich() ? 0 : 4, MPI_ERR_IN_STATUS),  // MPICH does not tell the size of a truncated message
               "MPI_Irecv on self depth 1 | irecv r2 from 0 tag 5 room 4",
               "MPI_Isend on self depth 1 | isend r3 to 0 tag 5 bytes 4",
-              "MPI_Waitall depth 1 | received r2 in self from 0 tag 5 bytes 4; sent r3", "MPI_Comm_set_errhandler",
+              "MPI_Waitall depth 1 | received r2 in self from 0 tag 5 bytes 4; sent r3", "MPI_Comm_set_errhandler on world",
               "MPI_Errhandler_free"};
     },
     {2});
@@ -108,7 +108,7 @@ const Scenario kLeft(
       MPI_Errhandler_free(&handler);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler",
+      Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
                      text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
                      text("MPI_Send on world | send to %d tag 2 bytes 4", me.next())};
       for (int i = 0; i < 3; ++i) {
@@ -118,7 +118,7 @@ const Scenario kLeft(
         lines.push_back(text("MPI_Waitall | received r%d in world from %d tag 3 bytes 0; sent r%d", request, me.previous(),
                              request + 1));
       }
-      lines.emplace_back("MPI_Comm_set_errhandler");
+      lines.emplace_back("MPI_Comm_set_errhandler on world");
       lines.emplace_back("MPI_Errhandler_free");
       return lines;
     },

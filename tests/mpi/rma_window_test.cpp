@@ -257,7 +257,7 @@ const Scenario kRefused(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_set_errhandler",
+      return {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_set_errhandler on world | about w1",
               text("MPI_Put on world | error %d", MPI_ERR_RANK), text("MPI_Get on world | error %d", MPI_ERR_COUNT),
               text("MPI_Accumulate on world | error %d", MPI_ERR_TYPE), text("MPI_Rput on world | error %d", MPI_ERR_RANK),
               text("MPI_Win_lock on world | error %d", MPI_ERR_RANK),
@@ -282,7 +282,7 @@ const Scenario kRefusedMaking(
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     },
     [](const Who& me) {
-      Lines lines = {"MPI_Comm_set_errhandler"};
+      Lines lines = {"MPI_Comm_set_errhandler on world"};
       if (me.rank == 0) {
         lines.push_back(text("MPI_Win_create on world | error %d", MPI_ERR_SIZE));
         lines.push_back(text("MPI_Win_create on world | error %d", MPI_ERR_DISP));
@@ -291,7 +291,7 @@ const Scenario kRefusedMaking(
       lines.push_back(text("MPI_Put | error %d", MPI_ERR_WIN));
       lines.insert(lines.end(), {"MPI_Win_create on world | made w1 bytes 256", "MPI_Win_free on world | ended w1"});
       lines.push_back(text("MPI_Win_free | error %d", MPI_ERR_WIN));
-      lines.emplace_back("MPI_Comm_set_errhandler");
+      lines.emplace_back("MPI_Comm_set_errhandler on world");
       return lines;
     });
 

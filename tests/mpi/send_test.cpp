@@ -75,8 +75,8 @@ const Scenario kBsend(
       });
     },
     [](const Who& me) {
-      return around_lines(me, {"MPI_Buffer_attach", text("MPI_Bsend on world | send to %d tag 42 bytes 40", me.next()),
-                               "MPI_Buffer_detach"});
+      return around_lines(me, {"MPI_Buffer_attach | here bytes 4096", text("MPI_Bsend on world | send to %d tag 42 bytes 40", me.next()),
+                               "MPI_Buffer_detach | here bytes 4096"});
     });
 
 using Isend = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
@@ -115,8 +115,8 @@ const Scenario kIbsend(
     },
     [](const Who& me) {
       Lines lines = isend_lines(me, "MPI_Ibsend");
-      lines.insert(lines.begin(), "MPI_Buffer_attach");
-      lines.emplace_back("MPI_Buffer_detach");
+      lines.insert(lines.begin(), "MPI_Buffer_attach | here bytes 4096");
+      lines.emplace_back("MPI_Buffer_detach | here bytes 4096");
       return lines;
     });
 

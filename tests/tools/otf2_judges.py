@@ -67,8 +67,11 @@ class World:
 
 def calls_of(enter):
     """How many calls an Enter stands for: more than one for a run of tests that found nothing."""
-    counts = [value for attribute, value in (enter.attributes or {}).items() if attribute.name == "call_count"]
-    return counts[0] if counts else 1
+    return attribute_of(enter, "call_count", 1)
+
+
+def attribute_of(event, name, otherwise=None):
+    return next((value for attribute, value in (event.attributes or {}).items() if attribute.name == name), otherwise)
 
 
 class Stacks:
@@ -79,6 +82,7 @@ class Stacks:
         self._open = collections.defaultdict(list)
         self._calls = collections.Counter()
         self._by_rank = collections.defaultdict(collections.Counter)
+        self._by_world = collections.defaultdict(collections.Counter)
         self._unfinished = 0
         self._errors = 0
         self._threads = set()
@@ -89,6 +93,8 @@ class Stacks:
             calls = calls_of(event)
             self._calls[event.region.name] += calls
             self._by_rank[World.rank(location)][event.region.name] += calls
+            if attribute_of(event, "remote_world"):
+                self._by_world[attribute_of(event, "remote_world")][event.region.name] += calls
         elif isinstance(event, ev.Leave):
             stack = self._open[location]
             if not stack or stack.pop() is not event.region:
@@ -114,6 +120,7 @@ class Stacks:
     def report(self):
         return {"calls": dict(sorted(self._calls.items())),
                 "calls_by_rank": {rank: dict(sorted(calls.items())) for rank, calls in sorted(self._by_rank.items())},
+                "remote_worlds": {world: dict(sorted(calls.items())) for world, calls in sorted(self._by_world.items())},
                 "unfinished_calls": self._unfinished, "failed_calls": self._errors}
 
 

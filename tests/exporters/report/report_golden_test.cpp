@@ -69,7 +69,6 @@ TEST(ReportJson, HasEveryFigureOfFourRanks) {
                                     {"no_buffer", 0},
                                     {"unknown_request", 0},
                                     {"size_unknown", 0},
-                                    {"unknown_comm", 0},
                                     {"foreign", 0},
                                     {"damaged", 0}}));
   EXPECT_EQ(
