@@ -112,9 +112,9 @@ const Scenario kNoCounts(
     [](const Who&) {
       return with_errors({failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
                           failed("MPI_Alltoallv on world", MPI_ERR_ARG), failed("MPI_Alltoallw on world", MPI_ERR_ARG),
-                          failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler on world",
+                          failed("MPI_Reduce_scatter on world", MPI_ERR_COUNT), "MPI_Comm_set_errhandler on self",
                           failed("MPI_Gatherv on self", MPI_ERR_COUNT), failed("MPI_Scatterv on self", MPI_ERR_COUNT),
-                          "MPI_Comm_set_errhandler on world"});
+                          "MPI_Comm_set_errhandler on self"});
     },
     on_ranks_of({1, 2, 4}, {}));  // MPICH reads them
 
