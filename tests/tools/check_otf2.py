@@ -25,6 +25,7 @@ import sys
 import otf2
 
 import otf2_judges as judges
+from otf2_call_judge import Places, Stacks
 from otf2_file_judge import Files
 from otf2_rma_judge import OneSided
 
@@ -117,12 +118,12 @@ def check(arguments):
         members = check_definitions(definitions, defects)
         absent = {location.group._ref for location in definitions.locations if NO_TRACE in location.group.name}
         world = judges.World(definitions, absent, arguments.incomplete)
-        stacks = judges.Stacks(world, defects)
+        stacks = Stacks(world, defects)
         requests = judges.Requests(world, defects)
         messages = judges.Messages(world, defects, check_causality=not arguments.no_causality)
         collectives = judges.Collectives(world, defects, check_causality=not arguments.no_causality)
         one_sided = OneSided(world, defects, check_causality=not arguments.no_causality)
-        places = judges.Places(defects)
+        places = Places(defects)
         judge_list = [stacks, places, requests, messages, collectives, one_sided, Files(world, defects)]
         counts = read_events(trace, judge_list, defects)
         for judge in judge_list:
