@@ -21,7 +21,7 @@ class Selection : public testing::Test {
 TEST_F(Selection, DefaultLeavesOutConversionsClockAndToolFunctions) {
   EXPECT_TRUE(is_recorded(Fn::Send));
   EXPECT_TRUE(is_recorded(Fn::File_open));
-  for (const Fn fn : {Fn::Comm_c2f, Fn::Wtime, Fn::Wtick, Fn::T_init_thread}) EXPECT_FALSE(is_looked_at(fn));
+  for (const Fn fn : {Fn::Status_c2f, Fn::Wtime, Fn::Wtick, Fn::T_init_thread}) EXPECT_FALSE(is_looked_at(fn));
 }
 
 TEST_F(Selection, LeavesOutWhatHasAMinus) {
@@ -35,7 +35,7 @@ TEST_F(Selection, LeavesOutWhatHasAMinus) {
 TEST_F(Selection, RecordsNothingElseThanWhatIsNamedFirst) {
   EXPECT_TRUE(select_functions({"p2p", "MPI_Wait*", "-MPI_Recv", "time"}).empty());
   for (const Fn fn : {Fn::Send, Fn::Waitall, Fn::Wtime}) EXPECT_TRUE(is_recorded(fn)) << mpi_name(fn);
-  for (const Fn fn : {Fn::Recv, Fn::Test, Fn::Bcast, Fn::Wait, Fn::Comm_c2f}) {
+  for (const Fn fn : {Fn::Recv, Fn::Test, Fn::Bcast, Fn::Wait, Fn::Status_c2f}) {
     EXPECT_EQ(is_recorded(fn), fn == Fn::Wait) << mpi_name(fn);
   }
 }
