@@ -5,6 +5,7 @@
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
 #include "mpi_layer/board.h"
+#include "mpi_layer/c_symbol.h"
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
@@ -23,22 +24,16 @@ std::int32_t g_world_size = 1;
 
 std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
 
-namespace {
-
-/// Said before the others hear that we are here: who is announced takes part in everything.
-bool is_known_mpi() {
-  const Status library = check_mpi_library();
-  if (!library.is_ok()) runtime().complain(library.message());
-  return library.is_ok();
-}
-
-}  // namespace
-
 bool before_init() noexcept {
   if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
   const std::uint64_t begin = clock::tsc_ticks();
   resolve_twins();
-  g_is_prepared = runtime().prepare(&select_functions) && is_known_mpi();
+  const Status library = check_mpi_library();
+  g_passes_on = !library.is_ok();
+  const bool is_wanted = runtime().prepare(&select_functions);
+  // Before the others hear that we are here: who is announced takes part in everything.
+  if (is_wanted && !library.is_ok()) runtime().complain(library.message());
+  g_is_prepared = is_wanted && library.is_ok();
   if (g_is_prepared) announce_presence(runtime().own_run_id());
   if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
   return g_is_prepared;

@@ -1,5 +1,6 @@
 #include "mpi_layer/lifecycle.h"
 
+#include "mpi_layer/c_symbol.h"
 #include "mpi_layer/control.h"
 #include "mpi_layer/intercept.h"
 
@@ -39,7 +40,7 @@ extern "C" [[gnu::visibility("default")]] int MPI_Pcontrol(const int level, ...)
   return rc;
 }
 
-extern "C" [[gnu::visibility("default")]] int MPI_Abort(MPI_Comm comm, int errorcode) {
+MEGASCOPE_C_SYMBOL(Abort, (MPI_Comm comm, int errorcode)) {
   // The mark stays: the trace shows the call that the process ended in.
   megascope::mpi::before_abort();
   return megascope::mpi::Wrapper<Fn::Abort, decltype(&::MPI_Abort)>::call(comm, errorcode);

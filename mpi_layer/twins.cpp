@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "mpi_layer/abi.h"
+#include "mpi_layer/c_symbol.h"
 #include "mpi_layer/mpi_object.h"
 
 namespace megascope::mpi {
@@ -43,6 +44,8 @@ int missing_twin(...) {
 }
 
 }  // namespace
+
+bool g_passes_on = false;
 
 void* g_twins[kFnEnd] = {
     nullptr,

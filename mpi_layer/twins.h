@@ -35,7 +35,7 @@ template <Fn F>
 using ResultOf = typename ResultOfPointer<typename TwinType<F>::Pointer>::Type;
 
 /// By Fn. Until the first call of any wrapper each entry leads to a function that finds all of them.
-extern void* g_twins[kFnEnd];
+[[gnu::visibility("hidden")]] extern void* g_twins[kFnEnd];
 
 /// The PMPI_ function, or the next definition of MPI_x where there is no PMPI_x.
 template <Fn F>

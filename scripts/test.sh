@@ -1,7 +1,8 @@
 #!/bin/bash
 # Sets up, builds and runs every test; the last lines are ctest's summary of the release build.
-#   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, and the unit
-#                             tests and small MPI programs under sanitizers
+#   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, those
+#                             that make the same calls with MPICH, and the unit tests and small MPI programs under
+#                             sanitizers
 #   scripts/test.sh --quick   the preset ci without the tests labelled apps or slow
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,7 +45,7 @@ if [ $quick = yes ]; then
   exit
 fi
 
-scripts/setup.sh build test apps
+scripts/setup.sh build test apps mpich
 tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0
@@ -52,6 +53,8 @@ for preset in minimal clang; do
   build "$preset" cli_program  # what is installed, and a program to record
   run_tests "$preset" -R '^cli$' || status=1
 done
+build ci-mpich
+run_tests ci-mpich -L '^(mpi|mpi_layer)$' || status=1
 for preset in asan tsan; do
   build "$preset"
   run_tests "$preset" -L '^(unit|sanitize)$' || status=1

@@ -109,16 +109,14 @@ bool is_of_open_mpi(const std::string& library) {
 }
 
 void check_needed(const std::vector<std::string>& needed, report::NothingRecorded& facts) {
-  static constexpr std::array kFortran = {"libmpi_mpifh", "libmpi_usempi", "libmpifort"};
+  static constexpr const char* kMpichFortran = "libmpichfort";
   const bool is_for_mpich = std::string_view(MEGASCOPE_MPI_LIBRARY) == "mpich";
   for (const std::string& name : needed) {
     const bool is_other = is_for_mpich ? is_of_open_mpi(name) : is_of_mpich(name);
     if (is_other) return add(facts, NothingCause::kOtherMpi, "it needs " + name);
   }
   for (const std::string& name : needed) {
-    for (const char* fortran : kFortran) {
-      if (name.starts_with(fortran)) return add(facts, NothingCause::kFortran, "it needs " + name);
-    }
+    if (name.starts_with(kMpichFortran)) return add(facts, NothingCause::kFortran, "it needs " + name);
   }
 }
 

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
+#include "tests/faults/launch.h"
 #include "tests/faults/process.h"
 
 /// Whole Fortran programs, started and ended by Fortran: they print and return what they do without us, and every call is there.
@@ -18,16 +20,12 @@ struct Result {
 Result run_ring(const std::string& interface, bool is_preloaded) {
   const TemporaryFolder folder;
   Command command;
-  command.arguments = {MEGASCOPE_TEST_MPIRUN, "--oversubscribe", "-n", "2"};
-  if (is_preloaded) {
-    command.arguments.emplace_back("-x");
-    command.arguments.push_back(std::string("LD_PRELOAD=") + MEGASCOPE_TEST_LIBRARY);
-  }
+  command.arguments = launcher();
+  for (const std::string& word : ranks_with(2, is_preloaded ? MEGASCOPE_TEST_LIBRARY : "")) command.arguments.push_back(word);
   command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_FOLDER "/fortran_ring_" + interface);
-  command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                         "OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
-                         "OMPI_MCA_btl_vader_single_copy_mechanism=none", "MEGASCOPE_OUT=" + (folder / "run"),
-                         "MEGASCOPE_SCRATCH=" + folder.path()};
+  command.environment = launch_environment(2);
+  command.environment.push_back("MEGASCOPE_OUT=" + (folder / "run"));
+  command.environment.push_back("MEGASCOPE_SCRATCH=" + folder.path());
   command.folder = folder.path();
   Result result{.ending = Child(command).wait(60), .report = {}};
   std::ifstream file(folder / "run/report.json");
@@ -45,6 +43,10 @@ TEST_P(FortranProgram, DoesTheSameAndIsRecorded) {
   EXPECT_EQ(recorded.ending.exit_code, bare.ending.exit_code);
   EXPECT_EQ(recorded.ending.exit_code, 3);
   const bool is_f08 = std::string(GetParam()) == "F08";
+  if (is_mpich()) {
+    EXPECT_NE(recorded.report.find("\"mpi_calls\": 32"), std::string::npos) << recorded.ending.err;
+    return;  // its procedures call C's functions
+  }
   EXPECT_NE(recorded.report.find(is_f08 ? "\"fortran08\"" : "\"fortran\""), std::string::npos) << recorded.ending.err;
   // Init, rank, size, ten exchanges, pcontrol, reduce, finalize; on each rank.
   EXPECT_NE(recorded.report.find("\"mpi_calls\": 32"), std::string::npos) << recorded.ending.err;
@@ -53,7 +55,13 @@ TEST_P(FortranProgram, DoesTheSameAndIsRecorded) {
       << recorded.ending.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Interfaces, FortranProgram, testing::Values("MPIFH", "USEMPI", "F08"));
+/// What MPICH's `use mpi_f08` calls is not seen.
+std::vector<const char*> interfaces() {
+  std::vector<const char*> names = {"MPIFH", "USEMPI"};
+  if (!is_mpich()) names.push_back("F08");
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Interfaces, FortranProgram, testing::ValuesIn(interfaces()));
 
 }  // namespace
 }  // namespace megascope::faults

@@ -33,7 +33,7 @@ const Scenario kOwn(
       });
       for (MPI_Comm& self : selves) MPI_Comm_free(&self);
     },
-    nullptr, {1, 2},
+    nullptr, on_ranks_of({1, 2}, {}),  // in MPICH 4.0 the first openings of two threads race
     [](const Recorded& run) {
       for (int rank = 0; rank < run.rank_count(); ++rank) {
         ASSERT_EQ(run.location_count(rank), std::size_t{kThreads + 1});
