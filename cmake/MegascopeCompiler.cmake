@@ -20,8 +20,9 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")
 find_program(MEGASCOPE_CCACHE ccache)
 mark_as_advanced(MEGASCOPE_CCACHE)
 if(MEGASCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER "${MEGASCOPE_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${MEGASCOPE_CCACHE}")
+  # Paths below the repository are written relative to the build folder, so that presets and clones share what is alike.
+  set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${MEGASCOPE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 find_package(Threads REQUIRED)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -38,23 +39,28 @@ CommState*& unseen_comm(const CommState& like) {
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
-void ask_members(MPI_Comm comm, CommState& state) {
+/// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by longjmp, from a handler of
+/// errors or signals.
+bool ask_members(MPI_Comm comm, CommState& state) {
   int is_inter = 0;
-  twin<Fn::Comm_test_inter>()(comm, &is_inter);
-  twin<Fn::Comm_rank>()(comm, &state.rank);
-  twin<Fn::Comm_size>()(comm, &state.size);
+  MPI_Group group = g_handles.group_null;
+  if (twin<Fn::Comm_test_inter>()(comm, &is_inter) != MPI_SUCCESS || twin<Fn::Comm_rank>()(comm, &state.rank) != MPI_SUCCESS ||
+      twin<Fn::Comm_size>()(comm, &state.size) != MPI_SUCCESS || twin<Fn::Comm_group>()(comm, &group) != MPI_SUCCESS) {
+    return false;
+  }
   state.is_inter = is_inter != 0;
-  MPI_Group group;
-  twin<Fn::Comm_group>()(comm, &group);
   state.members = world_ranks_of(group);
   twin<Fn::Group_free>()(&group);
   state.foreign_count = state.size - static_cast<std::int32_t>(state.members.size());
-  if (!state.is_inter) return;
-  twin<Fn::Comm_remote_size>()(comm, &state.remote_size);
-  twin<Fn::Comm_remote_group>()(comm, &group);
+  if (!state.is_inter) return true;
+  if (twin<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
+      twin<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
+    return false;
+  }
   state.remote_members = world_ranks_of(group);
   twin<Fn::Group_free>()(&group);
   state.foreign_count += state.remote_size - static_cast<std::int32_t>(state.remote_members.size());
+  return true;
 }
 
 /// kRemote: ranks of other worlds are only counted, and those of this one are on one side.
@@ -121,32 +127,42 @@ std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept {
 
 void define_predefined_comms() {
   twin<Fn::Comm_group>()(g_handles.comm_world, &g_world_group);
-  const std::lock_guard lock(g_mutex);
   auto* world = new CommState;
+  auto* self = new CommState;
   ask_members(g_handles.comm_world, *world);
+  ask_members(g_handles.comm_self, *self);
+  const std::lock_guard lock(g_mutex);
   world->name = "MPI_COMM_WORLD";
   world->global_name = mix(hash_text("MPI_COMM_WORLD"), 0);
   publish(key_of(g_handles.comm_world), world, CommKind::kWorld, kNoComm);
   unseen_comm(*world) = world;
-  auto* self = new CommState;
-  ask_members(g_handles.comm_self, *self);
   self->name = "MPI_COMM_SELF";
   self->global_name = mix(hash_text("MPI_COMM_SELF"), static_cast<std::uint64_t>(leader_of(*self)));
   publish(key_of(g_handles.comm_self), self, CommKind::kSelf, kNoComm);
   if (CommState*& known = unseen_comm(*self); known == nullptr) known = self;
 }
 
-CommState* find_comm(MPI_Comm comm) noexcept {
-  if (comm == g_handles.comm_null || comm == MPI_Comm{}) return nullptr;
+namespace {
+
+CommState* known_comm(MPI_Comm comm) {
   const std::lock_guard lock(g_mutex);
   const auto found = states().find(key_of(comm));
-  if (found != states().end()) return found->second;
-  auto* state = new CommState;  // made out of our sight: by Fortran, by a library that calls PMPI
-  ask_members(comm, *state);
+  return found != states().end() ? found->second : nullptr;
+}
+
+}  // namespace
+
+CommState* find_comm(MPI_Comm comm) noexcept {
+  if (comm == g_handles.comm_null || comm == MPI_Comm{}) return nullptr;
+  if (CommState* known = known_comm(comm); known != nullptr) return known;
+  auto state = std::make_unique<CommState>();  // made out of our sight, by a library that calls PMPI; or none at all
+  if (!ask_members(comm, *state)) return nullptr;
+  const std::lock_guard lock(g_mutex);
+  if (const auto found = states().find(key_of(comm)); found != states().end()) return found->second;
   const std::uint64_t seed = mix(hash_ranks(state->members), hash_ranks(state->remote_members));
   const std::uint32_t ordinal = repetition_counts()[mix(seed, hash_text("unseen"))]++;
-  register_comm(comm, state, {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
-  return state;
+  register_comm(comm, state.get(), {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
+  return state.release();
 }
 
 CommState& comm_of_unseen(MPI_Group group) noexcept {
@@ -179,6 +195,22 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
   const std::uint64_t key = key_of(comm);
   thread.comms[comm_slot(key) % MpiThread::kCacheSlots] = {key, state};
   return state;
+}
+
+CommState* set_comm_slowly(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
+  // Should MPI not survive our questions: it would not survive the call either, which must be told.
+  if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+  return comm_state_slowly(thread, comm);
+}
+
+CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept {
+  int size = state->size;
+  int remote_size = state->remote_size;
+  twin<Fn::Comm_size>()(comm, &size);
+  if (state->is_inter) twin<Fn::Comm_remote_size>()(comm, &remote_size);
+  if (size == state->size && remote_size == state->remote_size) [[likely]] return state;
+  forget_comm(key_of(comm), *state);
+  return comm_state_slowly(thread, comm);
 }
 
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept {
@@ -244,10 +276,7 @@ void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin
 
 void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept {
   if (comm == g_handles.comm_null) return;
-  {
-    const std::lock_guard lock(g_mutex);
-    if (states().contains(key_of(comm))) return;
-  }
+  if (known_comm(comm) != nullptr) return;
   adopt_comm(thread, comm, {"MPI_Comm_get_parent", find_comm(g_handles.comm_world), hash_text("MPI_Comm_get_parent"), 1});
 }
 

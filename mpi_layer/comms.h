@@ -58,23 +58,32 @@ CommState& comm_of_unseen(MPI_Group group) noexcept;
 extern std::atomic<std::uint64_t> g_comm_generation;
 CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
 
-/// The same through the thread's cache; about 1 ns.
-[[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
+/// Through the thread's cache; about 1 ns. nullptr: not there.
+[[gnu::always_inline]] inline CommState* known_to(const MpiThread& thread, MPI_Comm comm) noexcept {
   const std::uint64_t key = key_of(comm);
-  MpiThread::CommSlot& slot = thread.comms[comm_slot(key) % MpiThread::kCacheSlots];
-  if (slot.key == key && thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed)) [[likely]] {
-    return slot.state;
-  }
-  return comm_state_slowly(thread, comm);
+  const MpiThread::CommSlot& slot = thread.comms[comm_slot(key) % MpiThread::kCacheSlots];
+  const bool is_here = slot.key == key && thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed);
+  return is_here ? slot.state : nullptr;
 }
+/// find_comm through the thread's cache.
+[[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
+  CommState* state = known_to(thread, comm);
+  if (state == nullptr) [[unlikely]] state = comm_state_slowly(thread, comm);
+  return state;
+}
+CommState* set_comm_slowly(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept;
 
 /// Sets the call's communicator.
 [[gnu::always_inline]] inline CommState* set_comm(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
-  CommState* state = comm_state(thread, comm);
+  CommState* state = known_to(thread, comm);
+  if (state == nullptr) [[unlikely]] state = set_comm_slowly(thread, call, comm);
   call.state = state;
   if (state != nullptr) call.comm = state->id;
   return state;
 }
+/// The state of a communicator that has as many members as MPI says: another one when it was freed out of our sight and its
+/// handle is in use again. Before arrays of the application are read that have as many elements.
+CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept;
 
 /// Are messages on the call's communicator recorded? After set_comm().
 [[gnu::always_inline]] inline bool is_told(const CallRecord& call) noexcept {

@@ -30,6 +30,11 @@ using Type = MPI_Datatype;
   call.main = {.kind = FactKind::kCollective, .comm = state->id, .sequence = state->collective_count++, .tag = 0};
   return state;
 }
+/// The same of one with an argument of as many elements as the communicator has members.
+[[gnu::always_inline]] inline CommState* begin_with_array(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
+  if (CommState* known = comm_state(thread, comm); known != nullptr) verified(thread, comm, known);
+  return begin(thread, call, comm);
+}
 /// MPI refused the call's arguments: here nothing began, and what the others call next has the number that was taken.
 [[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
   if (rc == MPI_SUCCESS) [[likely]] return false;
@@ -69,7 +74,7 @@ struct Gatherv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
     set_bytes(call,
@@ -90,7 +95,7 @@ struct Scatterv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
                        void* recvbuf, int recvcount, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     call.main.peer = shown_root(*state, root);
     set_bytes(call, reversed(gatherv_bytes(thread, {*state}, root, is_in_place(recvbuf), recvcount, recvtype,
@@ -109,7 +114,7 @@ struct Allgatherv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     set_bytes(call,
               allgatherv_bytes(thread, {*state}, is_in_place(sendbuf), sendcount, sendtype, recvcounts, recvtype));
@@ -119,7 +124,7 @@ struct Alltoallv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
                        void*, const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     set_bytes(call,
               alltoallv_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtype, recvcounts, recvtype));
@@ -129,7 +134,7 @@ struct Alltoallw {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
                        const auto& sendtypes, void*, const int* recvcounts, const int*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     set_bytes(call,
               alltoallw_bytes(thread, {*state}, is_in_place(sendbuf), sendcounts, sendtypes, recvcounts, recvtypes));
@@ -155,7 +160,7 @@ struct Allreduce {
 struct ReduceScatter {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     set_bytes(call, reduce_scatter_bytes(thread, {*state}, is_in_place(sendbuf), recvcounts, type));
   }
@@ -206,7 +211,7 @@ struct NeighborAllgatherv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
     set_bytes(call, {.sent = existing(neighbours.destinations) * payload_bytes(thread, sendcount, sendtype),
@@ -217,7 +222,7 @@ struct NeighborAlltoallv {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
     set_bytes(call, {.sent = sum_existing(neighbours.destinations, sendcounts) * type_size(thread, sendtype),
@@ -228,7 +233,7 @@ struct NeighborAlltoallw {
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
                        const auto& sendtypes, void*, const int* recvcounts, const MPI_Aint*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
-    CommState* state = begin(thread, call, comm);
+    CommState* state = begin_with_array(thread, call, comm);
     if (state == nullptr) return;
     const CommState::Neighbours& neighbours = neighbours_of(*state, comm);
     set_bytes(call, {.sent = sum(thread, neighbours.destinations, sendcounts, sendtypes),

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/record/file_fact.h"
 #include "core/record/world_ranks.h"
 
 namespace megascope::analysis {
@@ -81,7 +82,8 @@ class Collecting {
       const bool is_probed = fact.kind == FactKind::kRecv && fact.request != kNoRequest;  // its message is here
       const bool has_peer = fact.kind == FactKind::kCollective || fact.peer >= 0 ||
                             (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
-      if (is_started || is_probed || !has_peer) continue;
+      const bool is_elsewhere = is_rma(fact.kind) || is_file_fact(fact.kind);  // its peer is no partner of a message
+      if (is_started || is_probed || is_elsewhere || !has_peer) continue;
       Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
       // The send of a send and receive is most often not what it waits for.
       if (want.kind == Want::Kind::kSend) want.may_have_left = thread.posted.size() > 1;

@@ -34,7 +34,7 @@ std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_
 
 std::string collective_want(const HangView& view, const Waiting& waiting, const Want& want) {
   const std::vector<std::int32_t> missing = analysis::not_entered(view.report, view.comms, waiting, want);
-  if (!view.comms.entry(want.comm).is_sure) return "it is not known whom: the communicator was made out of sight";
+  if (!view.comms.entry(want.comm).is_sure) return "somebody of a communicator that was made out of sight";
   std::vector<std::int32_t> unknown;
   for (const std::int32_t rank : view.comms.members(want.comm)) {
     if (view.process(rank) == nullptr) unknown.push_back(rank);
@@ -118,7 +118,7 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
 }
 
 std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
-  if (waiting.wants.empty()) return "it is not known whom";
+  if (waiting.wants.empty()) return "somebody: the trace does not tell whom";
   std::vector<std::string> open;
   std::size_t met = 0;
   std::size_t unsure = 0;

@@ -161,6 +161,14 @@ TEST(Hang, ARankWhoseBufferWasFullMayBeElsewhere) {
   EXPECT_THAT(found_in(run).circles(), ElementsAre(ElementsAre(0, 1))) << "policy flight keeps the end";
 }
 
+TEST(Hang, ALockOfAWindowWaitsForNoMessage) {
+  SyntheticRun run(2);
+  run.in(1, "MPI_Win_lock", 10, {{.kind = FactKind::kLock, .comm = 0, .peer = 0, .tag = 0}}).call(0, "MPI_Init", 1);
+  const Found found = found_in(run);
+  ASSERT_THAT(found.report.waiting, SizeIs(1));
+  EXPECT_THAT(found.report.waiting[0].wants, IsEmpty());
+}
+
 TEST(Hang, PollsCountAllTestsOfARun) {
   SyntheticRun run(2);
   run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(0, "MPI_Test", 5).call(0, "MPI_Test", 9);

@@ -1,3 +1,6 @@
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
 #include <array>
 #include <vector>
 
@@ -185,6 +188,37 @@ const Scenario kZero(
     },
     [](const Who&) -> Lines {
       return Pairs().add("Gatherv", "root 0", 0, 0).add("Alltoallv", "", 0, 0).add("Reduce_scatter", "", 0, 0);
+    });
+
+/// Freed by PMPI, out of our sight; its handle comes back as a smaller communicator's.
+const Scenario kReused(
+    "MpiAllgatherv.OnAHandleThatIsAnotherOneReadsItsCountsOnly",
+    [](const Who& me) {
+      constexpr std::size_t kPage = 4096;
+      char* room = static_cast<char*>(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      expect(room != MAP_FAILED && mprotect(room + kPage, kPage, PROT_NONE) == 0, "a page that cannot be read");
+      int* counts = reinterpret_cast<int*>(room + kPage) - 1;
+      *counts = 1;
+      const int start = 0;
+      int in = -1;
+      MPI_Comm all;
+      MPI_Comm own;
+      PMPI_Comm_dup(MPI_COMM_WORLD, &all);
+      MPI_Barrier(all);
+      PMPI_Comm_free(&all);
+      PMPI_Comm_split(MPI_COMM_WORLD, me.rank, 0, &own);
+      MPI_Allgatherv(&me.rank, 1, MPI_INT, &in, counts, &start, MPI_INT, own);
+      expect(in == me.rank, "its own");
+      PMPI_Comm_free(&own);
+      munmap(room, 2 * kPage);
+    },
+    nullptr, {1, 2, 4},
+    [](const Recorded& run) {
+      for (int rank = 0; rank < run.rank_count(); ++rank) {
+        ASSERT_EQ(run.lines(rank).size(), 2u);
+        EXPECT_TRUE(run.lines(rank)[1].starts_with("MPI_Allgatherv on unknown origin #")) << run.lines(rank)[1];
+        EXPECT_TRUE(run.lines(rank)[1].ends_with(" sent 4 received 4")) << run.lines(rank)[1];
+      }
     });
 
 }  // namespace
