@@ -53,13 +53,17 @@ bool one_sided::has_not_begun(int rc) noexcept {
 
 void one_sided::end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept {
   const bool is_counted = call.main.kind == FactKind::kWinCreated;
+  const std::uint32_t ordinal = call.second.sequence;
+  call.second = {};
   if (rc != MPI_SUCCESS) {
-    if (is_counted && has_not_begun(rc)) --call.state->window_count;
+    if (!is_counted || !has_not_begun(rc)) return;
+    --call.state->window_count;
+    --call.state->collective_count;
     return;
   }
   call.main.kind = FactKind::kNone;
   if (call.state == nullptr) return;
-  const WinState* state = adopt_window(window, *call.state, call.main.sequence, making);
+  const WinState* state = adopt_window(window, *call.state, ordinal, making);
   if (state == nullptr || state->id == kNoWin) return;
   call.main.kind = FactKind::kWinCreated;
   call.main.tag = window_field(state->id);

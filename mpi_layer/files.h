@@ -19,6 +19,7 @@ namespace megascope::mpi {
 struct FileState {
   FileId id = kNoFile;
   CommId comm = kNoComm;  ///< on which it was opened
+  std::uint32_t collective_count = 0;  ///< collective calls on it so far; one thread at a time, by MPI's rules
   /// The split collective in progress; at most one a handle, by MPI's rules (MPI-4.1 §14.4.5). kNone: none.
   Fact split;
   LocationId split_location = 0;

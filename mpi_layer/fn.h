@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "mpi_layer/declared.h"
 
@@ -35,6 +36,17 @@ constexpr Group group_of(Fn fn) {
 #undef MEGASCOPE_MPI
   };
   return kGroups[static_cast<unsigned>(fn)];
+}
+
+/// Without "MPI_".
+constexpr std::string_view name_of(Fn fn) {
+  constexpr std::string_view kNames[] = {
+      "",
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, #name,)
+#include "mpi_layer/table/all.inc"
+#undef MEGASCOPE_MPI
+  };
+  return kNames[static_cast<unsigned>(fn)];
 }
 
 /// Others are recorded when MEGASCOPE_MPI asks for them.

@@ -38,6 +38,34 @@ namespace io {
   return offset >= 0 ? static_cast<std::uint64_t>(offset) : kNoOffset;
 }
 
+/// A call collective over those that opened the file takes its number, which the mark of the pending call tells with the file;
+/// when it has returned it is told behind the file's own fact. One that MPI refused did not begin (take_back_refused).
+[[gnu::always_inline]] inline void begin_collective(CallRecord& call) noexcept {
+  if (call.file == nullptr) return;
+  call.main = {.kind = FactKind::kFileCollective, .comm = call.file->comm, .request = call.file->collective_count++,
+               .peer = static_cast<std::int32_t>(call.file->id)};
+}
+[[gnu::always_inline]] inline void end_collective(MpiThread& thread, CallRecord& call, int rc) noexcept {
+  if (call.main.kind != FactKind::kFileCollective) return;
+  const RequestId number = call.main.request;
+  call.main = {};
+  if (rc == MPI_SUCCESS) stage(thread, {.kind = FactKind::kFileCollective, .request = number});
+  else if (is_refusal(rc)) --call.file->collective_count;
+}
+template <class Call>
+struct Collective : Call {
+  template <class... Args>
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+    Call::describe(thread, call, args...);
+    begin_collective(call);
+  }
+  template <class... Args>
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+    Call::complete(thread, call, rc, args...);
+    end_collective(thread, call, rc);
+  }
+};
+
 /// What is asked for is kept in `second` while MPI works.
 template <FactKind kKind, bool kIsCollective>
 struct Transfer {
@@ -119,8 +147,9 @@ struct Nonblocking : Transfer<kKind, kIsCollective> {
     if (file == nullptr) return;
     fact.peer = static_cast<std::int32_t>(file->id);
     fact.comm = file->comm;
+    if (call.is_silent) fact.kind = FactKind::kNone;  // of what began unrecorded no end is told
     fact.request = start_request(thread, *request, fact);
-    stage(thread, fact);
+    if (!call.is_silent) stage(thread, fact);
   }
 };
 
@@ -151,10 +180,11 @@ struct Begin : Transfer<kKind, true> {
     if (file == nullptr) return;
     fact.peer = static_cast<std::int32_t>(file->id);
     fact.comm = file->comm;
+    if (call.is_silent) fact.kind = FactKind::kNone;
     fact.request = requests().new_id();
     file->split = fact;
     file->split_location = thread.buffer->location();
-    stage(thread, fact);
+    if (!call.is_silent) stage(thread, fact);
   }
 };
 
@@ -210,6 +240,16 @@ struct Size : About<> {
 /// Where a seek led to. is_shared: the pointer is everybody's, and asking for it may take a message or a lock.
 FileSeek seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept;
 
+struct View : About<> {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle, MPI_Offset begin,
+                                              MPI_Datatype etype, MPI_Datatype, const char*, MPI_Info) noexcept {
+    const FileState* file = file_of_success(call, rc, handle);
+    if (file == nullptr) return;
+    tell(thread, *file, transfer_fact(FactKind::kFileView, file->id, file->comm,
+                                      {shown_offset(begin), type_size(thread, etype), false}));
+  }
+};
+
 template <bool kIsShared>
 struct Seek : About<> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle,
@@ -225,16 +265,29 @@ struct Seek : About<> {
 template <> struct Meaning<Fn::File_open> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, const char*, int,
                                               MPI_Info, MPI_File*) noexcept {
-    set_comm(thread, call, comm);
+    if (coll::begin(thread, call, comm) == nullptr) return;
+    call.main.kind = FactKind::kFileCollective;
+    call.main.request = call.main.sequence;
+    call.main.peer = static_cast<std::int32_t>(kNoFile);
   }
   /// Openings that failed count as well: whether they did may differ between the members.
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, const char* name,
                                               int amode, MPI_Info, MPI_File* handle) noexcept {
-    if (call.state == nullptr || is_refusal(rc)) return;
+    const bool is_counted = call.main.kind == FactKind::kFileCollective;
+    const std::uint32_t number = call.main.sequence;
+    call.main = {};
+    if (call.state == nullptr) return;
+    if (is_refusal(rc)) {
+      call.state->collective_count -= is_counted ? 1 : 0;
+      return;
+    }
     ++call.state->file_open_count;
-    if (rc != MPI_SUCCESS) return;
+    if (rc != MPI_SUCCESS) {
+      if (is_counted) stage(thread, {.kind = FactKind::kFileCollective, .comm = call.comm, .sequence = number});
+      return;
+    }
     const FileState* file = adopt_file(*handle, *call.state, name, amode);
-    if (file != nullptr) io::tell(thread, *file, {.kind = FactKind::kFileOpened});
+    if (file != nullptr) io::tell(thread, *file, {.kind = FactKind::kFileOpened, .sequence = number});
   }
 };
 
@@ -243,13 +296,17 @@ template <> struct Meaning<Fn::File_close> {
     if (handle == nullptr) return;
     io::set_file(thread, call, *handle);
     call.second.bytes = key_of(*handle);
+    io::begin_collective(call);
   }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File*) noexcept {
     const std::uint64_t key = call.second.bytes;
     call.second = {};
-    if (rc != MPI_SUCCESS || call.file == nullptr) return;
-    forget_file(key, *call.file);
-    io::tell(thread, *call.file, {.kind = FactKind::kFileClosed});
+    if (call.file == nullptr) return;
+    if (rc == MPI_SUCCESS) {
+      forget_file(key, *call.file);
+      io::tell(thread, *call.file, {.kind = FactKind::kFileClosed});
+    }
+    io::end_collective(thread, call, rc);
   }
 };
 
@@ -261,57 +318,49 @@ template <> struct Meaning<Fn::File_delete> : NoMeaning {
   }
 };
 
-template <> struct Meaning<Fn::File_set_view> : io::About<> {
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle, MPI_Offset begin,
-                                              MPI_Datatype etype, MPI_Datatype, const char*, MPI_Info) noexcept {
-    const FileState* file = io::file_of_success(call, rc, handle);
-    if (file == nullptr) return;
-    io::tell(thread, *file, transfer_fact(FactKind::kFileView, file->id, file->comm,
-                                          {io::shown_offset(begin), type_size(thread, etype), false}));
-  }
-};
-
+/// Which are Collective here, selection.h lists too.
 #define MEGASCOPE_IO(name, ...) \
   template <> struct Meaning<Fn::File_##name> : io::__VA_ARGS__ {};
 MEGASCOPE_IO(read, Blocking<FactKind::kFileRead>)
 MEGASCOPE_IO(read_at, Blocking<FactKind::kFileRead>)
 MEGASCOPE_IO(read_shared, Blocking<FactKind::kFileRead>)
-MEGASCOPE_IO(read_all, Blocking<FactKind::kFileRead, true>)
-MEGASCOPE_IO(read_at_all, Blocking<FactKind::kFileRead, true>)
-MEGASCOPE_IO(read_ordered, Blocking<FactKind::kFileRead, true>)
+MEGASCOPE_IO(read_all, Collective<io::Blocking<FactKind::kFileRead, true>>)
+MEGASCOPE_IO(read_at_all, Collective<io::Blocking<FactKind::kFileRead, true>>)
+MEGASCOPE_IO(read_ordered, Collective<io::Blocking<FactKind::kFileRead, true>>)
 MEGASCOPE_IO(write, Blocking<FactKind::kFileWrite>)
 MEGASCOPE_IO(write_at, Blocking<FactKind::kFileWrite>)
 MEGASCOPE_IO(write_shared, Blocking<FactKind::kFileWrite>)
-MEGASCOPE_IO(write_all, Blocking<FactKind::kFileWrite, true>)
-MEGASCOPE_IO(write_at_all, Blocking<FactKind::kFileWrite, true>)
-MEGASCOPE_IO(write_ordered, Blocking<FactKind::kFileWrite, true>)
+MEGASCOPE_IO(write_all, Collective<io::Blocking<FactKind::kFileWrite, true>>)
+MEGASCOPE_IO(write_at_all, Collective<io::Blocking<FactKind::kFileWrite, true>>)
+MEGASCOPE_IO(write_ordered, Collective<io::Blocking<FactKind::kFileWrite, true>>)
 MEGASCOPE_IO(iread, Nonblocking<FactKind::kFileReadRequest>)
 MEGASCOPE_IO(iread_at, Nonblocking<FactKind::kFileReadRequest>)
 MEGASCOPE_IO(iread_shared, Nonblocking<FactKind::kFileReadRequest>)
-MEGASCOPE_IO(iread_all, Nonblocking<FactKind::kFileReadRequest, true>)
-MEGASCOPE_IO(iread_at_all, Nonblocking<FactKind::kFileReadRequest, true>)
+MEGASCOPE_IO(iread_all, Collective<io::Nonblocking<FactKind::kFileReadRequest, true>>)
+MEGASCOPE_IO(iread_at_all, Collective<io::Nonblocking<FactKind::kFileReadRequest, true>>)
 MEGASCOPE_IO(iwrite, Nonblocking<FactKind::kFileWriteRequest>)
 MEGASCOPE_IO(iwrite_at, Nonblocking<FactKind::kFileWriteRequest>)
 MEGASCOPE_IO(iwrite_shared, Nonblocking<FactKind::kFileWriteRequest>)
-MEGASCOPE_IO(iwrite_all, Nonblocking<FactKind::kFileWriteRequest, true>)
-MEGASCOPE_IO(iwrite_at_all, Nonblocking<FactKind::kFileWriteRequest, true>)
-MEGASCOPE_IO(read_all_begin, Begin<FactKind::kFileReadRequest>)
-MEGASCOPE_IO(read_at_all_begin, Begin<FactKind::kFileReadRequest>)
-MEGASCOPE_IO(read_ordered_begin, Begin<FactKind::kFileReadRequest>)
-MEGASCOPE_IO(write_all_begin, Begin<FactKind::kFileWriteRequest>)
-MEGASCOPE_IO(write_at_all_begin, Begin<FactKind::kFileWriteRequest>)
-MEGASCOPE_IO(write_ordered_begin, Begin<FactKind::kFileWriteRequest>)
-MEGASCOPE_IO(read_all_end, End)
-MEGASCOPE_IO(read_at_all_end, End)
-MEGASCOPE_IO(read_ordered_end, End)
-MEGASCOPE_IO(write_all_end, End)
-MEGASCOPE_IO(write_at_all_end, End)
-MEGASCOPE_IO(write_ordered_end, End)
+MEGASCOPE_IO(iwrite_all, Collective<io::Nonblocking<FactKind::kFileWriteRequest, true>>)
+MEGASCOPE_IO(iwrite_at_all, Collective<io::Nonblocking<FactKind::kFileWriteRequest, true>>)
+MEGASCOPE_IO(read_all_begin, Collective<io::Begin<FactKind::kFileReadRequest>>)
+MEGASCOPE_IO(read_at_all_begin, Collective<io::Begin<FactKind::kFileReadRequest>>)
+MEGASCOPE_IO(read_ordered_begin, Collective<io::Begin<FactKind::kFileReadRequest>>)
+MEGASCOPE_IO(write_all_begin, Collective<io::Begin<FactKind::kFileWriteRequest>>)
+MEGASCOPE_IO(write_at_all_begin, Collective<io::Begin<FactKind::kFileWriteRequest>>)
+MEGASCOPE_IO(write_ordered_begin, Collective<io::Begin<FactKind::kFileWriteRequest>>)
+MEGASCOPE_IO(read_all_end, Collective<io::End>)
+MEGASCOPE_IO(read_at_all_end, Collective<io::End>)
+MEGASCOPE_IO(read_ordered_end, Collective<io::End>)
+MEGASCOPE_IO(write_all_end, Collective<io::End>)
+MEGASCOPE_IO(write_at_all_end, Collective<io::End>)
+MEGASCOPE_IO(write_ordered_end, Collective<io::End>)
 MEGASCOPE_IO(seek, Seek<false>)
-MEGASCOPE_IO(seek_shared, Seek<true>)
-MEGASCOPE_IO(sync, About<FactKind::kFileSync>)
-MEGASCOPE_IO(set_size, Size)
-MEGASCOPE_IO(preallocate, Size)
+MEGASCOPE_IO(seek_shared, Collective<io::Seek<true>>)
+MEGASCOPE_IO(set_view, Collective<io::View>)
+MEGASCOPE_IO(sync, Collective<io::About<FactKind::kFileSync>>)
+MEGASCOPE_IO(set_size, Collective<io::Size>)
+MEGASCOPE_IO(preallocate, Collective<io::Size>)
 MEGASCOPE_IO(get_size, Size)
 MEGASCOPE_IO(get_position, About<>)
 MEGASCOPE_IO(get_position_shared, About<>)
@@ -321,9 +370,9 @@ MEGASCOPE_IO(get_view, About<>)
 MEGASCOPE_IO(get_amode, About<>)
 MEGASCOPE_IO(get_group, About<>)
 MEGASCOPE_IO(get_info, About<>)
-MEGASCOPE_IO(set_info, About<>)
+MEGASCOPE_IO(set_info, Collective<io::About<>>)
 MEGASCOPE_IO(get_atomicity, About<>)
-MEGASCOPE_IO(set_atomicity, About<>)
+MEGASCOPE_IO(set_atomicity, Collective<io::About<>>)
 MEGASCOPE_IO(get_errhandler, About<>)
 MEGASCOPE_IO(set_errhandler, About<>)
 MEGASCOPE_IO(call_errhandler, About<>)

@@ -144,10 +144,10 @@ struct Fence : On<Fence> {
     WinState* state = set_window(thread, call, window);
     if (state == nullptr) return;
     call.main = about(*state, FactKind::kFence, kNoPeer, assertion(assert));
-    call.main.sequence = state->fence_count++;
+    call.main.sequence = state->collective_count++;
   }
   [[gnu::always_inline]] static void done(Thread&, Rec& call, int rc, int, MPI_Win) noexcept {
-    if (rc != MPI_SUCCESS && call.main.kind == FactKind::kFence && has_not_begun(rc)) --call.window->fence_count;
+    if (rc != MPI_SUCCESS && call.main.kind == FactKind::kFence && has_not_begun(rc)) --call.window->collective_count;
   }
 };
 
@@ -247,8 +247,9 @@ struct SetName : About {
 [[gnu::always_inline]] inline void begin_making(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || !state->is_told) return;
-  call.main = {.kind = FactKind::kWinCreated, .comm = state->id, .sequence = state->window_count++,
+  call.main = {.kind = FactKind::kWinCreated, .comm = state->id, .sequence = state->collective_count++,
                .tag = window_field(kNoWin)};
+  call.second.sequence = state->window_count++;
 }
 void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept;
 
@@ -278,11 +279,14 @@ struct Free {
     if (window == nullptr) return;
     call.second.bytes = key_of(*window);
     window_sync(thread, call, *window, FactKind::kWinFreed);
+    if (call.main.kind == FactKind::kWinFreed) call.main.sequence = call.window->collective_count++;
   }
   [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, MPI_Win*) noexcept {
     const std::uint64_t key = call.second.bytes;
     call.second = {};
-    if (rc == MPI_SUCCESS && call.window != nullptr) forget_window(key, *call.window);
+    if (call.window == nullptr) return;
+    if (rc == MPI_SUCCESS) forget_window(key, *call.window);
+    else if (call.main.kind == FactKind::kWinFreed && has_not_begun(rc)) --call.window->collective_count;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpi_layer/fn.h"
@@ -25,8 +26,19 @@ constexpr bool makes_handles(Fn fn) {
              fn == Fn::Win_allocate || fn == Fn::Win_allocate_shared || fn == Fn::Win_create_dynamic || fn == Fn::Win_free;
   }
 }
-/// Has books to keep while recording is off: what all members of a communicator count alike, and handles.
-constexpr bool keeps_books(Fn fn) { return makes_handles(fn) || group_of(fn) == Group::kColl; }
+/// Calls that all members of a window, or of those that opened a file, make in the same order.
+constexpr bool is_collective_on_window_or_file(Fn fn) {
+  const std::string_view name = name_of(fn);
+  if (group_of(fn) == Group::kRma) return fn == Fn::Win_fence || fn == Fn::Win_free;
+  if (group_of(fn) != Group::kIo) return false;
+  return name.find("_all") != std::string_view::npos || name.find("_ordered") != std::string_view::npos ||
+         fn == Fn::File_close || fn == Fn::File_set_view || fn == Fn::File_set_size || fn == Fn::File_preallocate ||
+         fn == Fn::File_sync || fn == Fn::File_set_atomicity || fn == Fn::File_set_info || fn == Fn::File_seek_shared;
+}
+/// Has books to keep while recording is off: what all members of a communicator, window or file count alike, and handles.
+constexpr bool keeps_books(Fn fn) {
+  return makes_handles(fn) || group_of(fn) == Group::kColl || is_collective_on_window_or_file(fn);
+}
 
 /// By Fn. Written before recording begins, read by every wrapper.
 extern constinit std::uint8_t g_selected[kFnEnd];

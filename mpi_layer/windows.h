@@ -16,7 +16,7 @@ namespace megascope::mpi {
 struct WinState {
   WinId id = kNoWin;              ///< kNoWin: its communicator is not described
   CommState* comm = nullptr;      ///< that it was made on; of an unseen window, one with its members
-  std::uint32_t fence_count = 0;  ///< so far; one thread at a time, by MPI's rules
+  std::uint32_t collective_count = 0;  ///< fences and MPI_Win_free so far; one thread at a time, by MPI's rules
   std::atomic<GroupId> access_group{kNoGroup};    ///< of the last MPI_Win_start
   std::atomic<GroupId> exposure_group{kNoGroup};  ///< of the last MPI_Win_post
 };

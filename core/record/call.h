@@ -31,7 +31,7 @@ enum class FactKind : std::uint8_t {
   kPersistentInit = 19,  ///< MPI_Send_init …: request names the persistent request; no message yet
 
   // Files. All name one; core/record/file_fact.h says how what they tell lies in a Fact.
-  kFileOpened = 40,         ///< IoCreateHandle
+  kFileOpened = 40,         ///< IoCreateHandle; sequence among the collectives of comm
   kFileClosed = 41,         ///< IoDestroyHandle
   kFileDeleted = 42,        ///< IoDeleteFile: by name
   kFileRead = 43,           ///< IoOperationBegin, Complete: blocking; bytes requested and transferred, explicit offset
@@ -47,6 +47,8 @@ enum class FactKind : std::uint8_t {
   kFileSize = 53,           ///< bytes: the size that the call set, made room for, or was told
   kFileView = 54,           ///< offset: where the view begins, in bytes; bytes: size of the elementary type
   kFileUsed = 55,           ///< any other call on the file
+  kFileCollective = 56,     ///< request: the call's number among the collective ones on the file that its other facts name. Of an
+                            ///< MPI_File_open that failed: comm, and sequence in it
   // One-sided: `tag` is the window (window_of), comm its communicator, peer the target's rank there. An operation's
   // `request` is its matching id, also without a request.
   kPut = 20,             ///< RmaPut: bytes to the target
@@ -59,9 +61,9 @@ enum class FactKind : std::uint8_t {
   kRaccumulate = 27,
   kRgetAccumulate = 28,
   kRmaComplete = 29,     ///< RmaOpCompleteNonBlocking: request. What other operations completed: rma_completion.h
-  kWinCreated = 30,      ///< RmaWinCreate: bytes of memory here; sequence among the creations of windows on comm
-  kWinFreed = 31,        ///< RmaWinDestroy
-  kFence = 32,           ///< RmaCollectiveBegin/End: sequence among the window's fences; bytes: rma::kNoCheck …
+  kWinCreated = 30,      ///< RmaWinCreate: bytes of memory here; sequence among the collectives of comm
+  kWinFreed = 31,        ///< RmaWinDestroy; sequence as of kFence
+  kFence = 32,           ///< RmaCollectiveBegin/End: sequence among the window's fences and its end; bytes: rma::kNoCheck …
   kGroupSync = 33,       ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost …
   kLock = 34,            ///< RmaRequestLock, RmaAcquireLock: peer, kNoPeer for all; bytes: rma::kExclusive …
   kUnlock = 35,          ///< RmaReleaseLock: peer or kNoPeer

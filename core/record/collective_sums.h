@@ -20,7 +20,7 @@ struct CollectiveSum {
   bool operator==(const CollectiveSum&) const = default;
 };
 
-/// The collectives of one process, by communicator. Bytes are left out: in many collectives they differ by rank. So are the
+/// The collectives of one process, by communicator: windows and files that are made on it count as well. Bytes are left out: in many collectives they differ by rank. So are the
 /// roots of intercommunicators, which the two groups name differently. One thread at a time. Memory: 24 bytes a communicator.
 class CollectiveSums {
  public:
@@ -40,6 +40,12 @@ class CollectiveSums {
     ++slot.sum.count;
     slot.sum.hash += hash_of(call, region);
     if (sequence >= slot.sum.reached) slot.sum.reached = std::uint64_t{sequence} + 1;
+  }
+
+  /// A collective call on a file that was opened on comm: changes the hash alone.
+  void add_on_file(CommId comm, RegionId region, std::uint32_t sequence) {
+    constexpr std::uint64_t kFile = 0xA0761D6478BD642FU;
+    if (comm < slots_.size()) slots_[comm].sum.hash += hash_of(sequence ^ kFile, region);
   }
 
   /// Of the same process.

@@ -185,7 +185,10 @@ void Profile::note_file(const Fact& fact, CallShape& shape) {
 }
 
 void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
-  if (is_file_fact(fact.kind)) return note_file(fact, shape);
+  if (is_file_fact(fact.kind)) {
+    if (fact.kind == FactKind::kFileOpened) collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
+    return note_file(fact, shape);
+  }
   switch (fact.kind) {
     case FactKind::kSend:
     case FactKind::kSendRequest:
@@ -220,6 +223,13 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
       shape.bytes_sent += fact.bytes;
       shape.bytes_received += fact.bytes_received;
       break;
+    case FactKind::kWinCreated:
+      collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
+      return;
+    case FactKind::kFileCollective:
+      if (fact.comm != kNoComm) collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
+      else collectives_.add_on_file(shape.comm, region, fact.request);
+      return;
     case FactKind::kCallSite:
       shape.site = fact.request;
       return;

@@ -21,6 +21,18 @@ bool is_completion(FactKind kind) {
          kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete;
 }
 
+/// Of a mark: a call on a file, or one that opens a file on `comm`.
+Fact file_collective(CommId comm, FileId file, std::uint32_t number) {
+  Fact fact{.kind = FactKind::kFileCollective, .comm = comm};
+  if (file == kNoFile) {
+    fact.sequence = number;
+  } else {
+    fact.peer = static_cast<std::int32_t>(file);
+    fact.request = number;
+  }
+  return fact;
+}
+
 /// The fact's communicator is the one that the call names.
 bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
@@ -46,6 +58,7 @@ bool CallDecoder::decode_mark(std::span<const Word> words, std::uint64_t base_ti
     const Word bare[kBareWords] = {words[0], words[1] & ~(Word{0xFF} << 48)};
     if (decode_words(bare, kBareWords, base_ticks, call, folded, count) == 0) return false;
     if (kind == FactKind::kRequestTest) folded[count++] = {.kind = kind, .bytes = low32(words[3])};
+    if (kind == FactKind::kFileCollective) folded[count++] = file_collective(call.comm, low32(words[2]), high32(words[3]));
   } else if (decode_words(words.data(), words.size(), base_ticks, call, folded, count) == 0) {
     return false;
   }

@@ -67,7 +67,8 @@ bool is_plain(Word first, Word second) {
     return kMaxCallWords;
   }
   if (is_folded_sync(kind)) {
-    profile.add_plain(call);
+    if (kind == FactKind::kWinCreated) profile.add_collective(call, high32(words[3]), kNoPeer);
+    else profile.add_plain(call);
     return kMessageWords;
   }
   if (is_rma_operation(kind)) {

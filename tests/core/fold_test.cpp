@@ -16,7 +16,7 @@ using encoding::Word;
 constexpr FactKind kFolded[] = {FactKind::kNone, FactKind::kSend, FactKind::kRecv, FactKind::kSendRequest,
                                 FactKind::kRecvRequest, FactKind::kCollective, FactKind::kSendrecv,
                                 FactKind::kPut, FactKind::kRget, FactKind::kCompareAndSwap, FactKind::kFence,
-                                FactKind::kWindow};
+                                FactKind::kWindow, FactKind::kWinCreated};
 constexpr std::uint32_t kFactKindCount = 61;
 
 class Stream {

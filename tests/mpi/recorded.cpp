@@ -29,6 +29,12 @@ std::string root_text(std::int32_t root) {
   return " root " + (root == kSelfRoot ? "self" : root == kProcNullRoot ? "null" : number(root));
 }
 
+/// Takes a number among the collectives of its communicator, and is no collective of data.
+bool is_other_start(const Fact& fact) {
+  return fact.kind == FactKind::kWinCreated || fact.kind == FactKind::kFileOpened ||
+         (fact.kind == FactKind::kFileCollective && fact.comm != kNoComm);
+}
+
 /// Facts in words, for one rank and scenario.
 class Words {
  public:
@@ -44,6 +50,8 @@ class Words {
     if (call.is_pending) words += " pending";
     const char* separator = " | ";
     for (const Fact& fact : call.facts) {
+      makings_[fact.comm] += is_other_start(fact) ? 1 : 0;
+      if (fact.kind == FactKind::kFileCollective) continue;
       words += separator + fact_text(fact, call.comm);
       separator = "; ";
     }
@@ -63,7 +71,7 @@ class Words {
   }
   std::string collective(const Fact& fact) {
     const auto before = collectives_before_.find(fact.comm);
-    const std::int64_t first = before != collectives_before_.end() ? before->second : 0;
+    const std::int64_t first = (before != collectives_before_.end() ? before->second : 0) + makings_[fact.comm];
     return " #" + number(fact.sequence - first) + root_text(fact.peer) + " sent " +
            number(static_cast<std::int64_t>(fact.bytes)) + " received " +
            number(static_cast<std::int64_t>(fact.bytes_received));
@@ -112,6 +120,7 @@ class Words {
   const std::map<CommId, std::uint32_t>& collectives_before_;
   std::map<RequestId, std::size_t> requests_;
   std::map<WinId, std::size_t> windows_;
+  std::map<CommId, std::uint32_t> makings_;  ///< of windows, and openings of files: numbers that lines do not show
 };
 
 struct OwnedCall {
@@ -137,7 +146,7 @@ std::vector<OwnedCall> read_location(const RecordSource& source, int rank, Locat
 }
 
 bool is_start_of_collective(const Fact& fact) {
-  return fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest;
+  return fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest || is_other_start(fact);
 }
 
 }  // namespace
