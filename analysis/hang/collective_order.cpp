@@ -11,7 +11,7 @@ namespace {
 
 struct Member {
   std::int32_t world_rank = 0;
-  CommId comm = kNoComm;
+  Slot slot = kNoSlot;
   const CommProgress* progress = nullptr;
 };
 
@@ -20,7 +20,7 @@ class CollectiveStream {
  public:
   CollectiveStream(const Processes& processes, const Member& member)
       : processes_(processes), member_(member), calls_(*processes.source, member.world_rank),
-        definition_(*processes.find(member.world_rank)->definitions->comm(member.comm)) {
+        definitions_(*processes.find(member.world_rank)->definitions) {
     advance();
   }
 
@@ -39,20 +39,20 @@ class CollectiveStream {
 
  private:
   bool take(const Call& call, std::span<const Fact> facts) {
-    for (const Fact& fact : facts) {
-      const bool begins = fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest;
-      if (!begins || fact.comm != member_.comm) continue;
-      sequence_ = fact.sequence;
-      shape_ = shape_of(processes_.function(member_.world_rank, call.region), definition_, fact);
-      return true;
-    }
-    return false;
+    bool is_taken = false;
+    for_each_collective(definitions_, facts, [&](const CollectiveStep& step) {
+      if (is_taken || step.slot != member_.slot) return;
+      is_taken = true;
+      sequence_ = step.sequence;
+      shape_ = shape_of(processes_.function(member_.world_rank, call.region), *comm_of_slot(definitions_, step.slot), *step.fact);
+    });
+    return is_taken;
   }
 
   const Processes& processes_;
   Member member_;
   MergedCalls calls_;
-  const CommDefinition& definition_;
+  const ProcessDefinitions& definitions_;
   std::uint32_t sequence_ = 0;
   CollectiveShape shape_;
   bool is_at_end_ = false;
@@ -147,9 +147,9 @@ bool compare_counts(const Processes& processes, const std::vector<Member>& membe
 std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTable& comms) {
   std::vector<std::vector<Member>> members(comms.size());
   for (const ProcessState& state : processes.states) {
-    for (CommId id = 0; id < state.progress.size(); ++id) {
-      const CommTable::Index comm = comms.of(state.world_rank, id);
-      if (comm != CommTable::kNone) members[comm].push_back({state.world_rank, id, &state.progress[id]});
+    for (Slot slot = 0; slot < state.progress.size(); ++slot) {
+      const CommTable::Index comm = comms.of(state.world_rank, slot);
+      if (comm != CommTable::kNone) members[comm].push_back({state.world_rank, slot, &state.progress[slot]});
     }
   }
   std::vector<Mismatch> found;

@@ -8,7 +8,7 @@
 
 namespace megascope::analysis {
 
-/// The first collective of a communicator that its members do not say alike.
+/// The first collective of a communicator, window or file that its members do not say alike.
 struct Mismatch {
   enum class What : std::uint8_t {
     kFunction,  ///< another function at the same number
@@ -27,7 +27,7 @@ struct Mismatch {
   std::vector<Party> parties;  ///< the largest first
 };
 
-/// At most one a communicator, in the order of `comms`. Compares hashes first; only where they differ, or are not known, calls
+/// At most one a communicator, window and file, in the order of `comms`. Compares hashes first; only where they differ, or are not known, calls
 /// are read again, of all members at once, up to the first that differs. Left out: communicators that members may take for
 /// another one (CommTable::Entry::is_sure), and for kCount processes that have not reached MPI_Finalize or lost calls.
 std::vector<Mismatch> find_mismatches(const Processes& processes, const CommTable& comms);

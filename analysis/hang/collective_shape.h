@@ -46,7 +46,7 @@ class FunctionTable {
 /// Do two members' calls fit together?
 bool do_match(const CollectiveShape& a, const CollectiveShape& b);
 
-/// Of a collective's fact. Bytes are compared where MPI wants them equal and the record tells them: not of v and w variants,
+/// Of a collective's fact; of one on a window or file the function alone. Bytes are compared where MPI wants them equal and the record tells them: not of v and w variants,
 /// neighbourhoods, scans, MPI_Reduce_scatter, intercommunicators.
 CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm, const Fact& fact);
 

@@ -232,7 +232,7 @@ bool has_entered(const Processes& processes, const CommTable& comms, std::int32_
                  std::string_view function) {
   const ProcessState* state = processes.find(world_rank);
   const CommProgress* progress =
-      state != nullptr ? state->progress_on(comms.id_in(world_rank, collective.comm)) : nullptr;
+      state != nullptr ? state->progress_on(comms.slot_in(world_rank, collective.comm)) : nullptr;
   if (progress == nullptr || progress->count <= collective.sequence) return false;
   return progress->count > collective.sequence + 1 ||
          processes.function(world_rank, progress->last_region).name == function;

@@ -23,8 +23,8 @@ class MessageCounting {
       : source_(source), comms_(comms), world_rank_(world_rank), world_ranks_(source.process(world_rank)) {}
 
   void ask(const MessageQuery& query) {
-    const CommId comm = comms_.id_in(world_rank_, query.comm);
-    if (comm == kNoComm) return;
+    const Slot comm = comms_.slot_in(world_rank_, query.comm);
+    if (comm == kNoSlot) return;
     if (query.source == world_rank_ || query.source == kAnySource) {
       by_key_.emplace(key(kSent, comm, query.destination, query.tag), counts_.size());
     }

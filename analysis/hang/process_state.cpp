@@ -14,11 +14,13 @@ constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStora
 
 bool completes(FactKind kind) {
   return kind == FactKind::kSendComplete || kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete ||
-         kind == FactKind::kCancelled || kind == FactKind::kRequestFreed;
+         kind == FactKind::kCancelled || kind == FactKind::kRequestFreed || kind == FactKind::kFileReadComplete ||
+         kind == FactKind::kFileWriteComplete || kind == FactKind::kFileCancelled || kind == FactKind::kRmaComplete;
 }
 
 bool starts(FactKind kind) {
-  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest;
+  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest || kind == FactKind::kCollectiveRequest ||
+         kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest || has_rma_request(kind);
 }
 
 class Reading {
@@ -33,7 +35,7 @@ class Reading {
       thread.location = location.id;
       thread.has_ended = location.has_ended;
     }
-    state_.progress.resize(definitions.comms.size());
+    state_.progress.resize(slot_count(definitions));
     const bool lacks_calls = std::ranges::any_of(kMissingCalls, [&](LossCause cause) {
       return definitions.losses[static_cast<std::size_t>(cause)] != 0;
     });
@@ -62,10 +64,10 @@ class Reading {
       has_completed = has_completed || completes(fact.kind) || fact.kind == FactKind::kMatched;
       if (starts(fact.kind)) start(fact, call, location);
       else if (completes(fact.kind)) complete(fact.request);
-      if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) advance(call.region, fact);
+      if (is_rma(fact.kind)) note_one_sided(fact);
     }
-    for (const Fact& fact : call.posted) {
-      if (fact.kind == FactKind::kCollective) advance(call.region, fact);
+    for (const std::span<const Fact> facts : {call.facts, call.posted}) {
+      for_each_collective(*state_.definitions, facts, [&](const CollectiveStep& step) { advance(call.region, step); });
     }
     if (call.depth == 0 && location < state_.threads.size()) remember(call, state_.threads[location], has_completed);
   }
@@ -85,10 +87,15 @@ class Reading {
   }
 
   void start(const Fact& fact, const Call& call, LocationId location) {
-    if (fact.request == kNoRequest) return;
+    // A split collective is ended by its other half, not by a request.
+    if (fact.request == kNoRequest || functions_.function(call.region).name.ends_with("_begin")) return;
     complete(fact.request);  // an earlier one under this number, whose end was not seen
     if (open_.size() > 2 * open_count_ + 64) compact();
-    open_.push_back({fact, call.region, location, call.enter_ns});
+    open_.push_back({.posted = fact, .region = call.region, .location = location, .since_ns = call.enter_ns});
+    for_each_collective(*state_.definitions, call.facts, [&](const CollectiveStep& step) {
+      open_.back().slot = step.slot;
+      open_.back().sequence = step.sequence;
+    });
     index_[fact.request] = open_.size();
     ++open_count_;
   }
@@ -105,22 +112,30 @@ class Reading {
     open_count_ = open_.size();
   }
 
-  void advance(RegionId region, const Fact& fact) {
-    const CommDefinition* comm = state_.definitions->comm(fact.comm);
+  void advance(RegionId region, const CollectiveStep& step) {
+    const CommDefinition* comm = comm_of_slot(*state_.definitions, step.slot);
     if (comm == nullptr) return;
-    CommProgress& progress = state_.progress[fact.comm];
+    CommProgress& progress = state_.progress[step.slot];
     const FunctionTable::Function& function = functions_.function(region);
     if (progress.recent.empty()) {
-      progress.first = fact.sequence;
+      progress.first = step.sequence;
       progress.recent.resize(CommProgress::kRecentCount);
-    } else if (fact.sequence != progress.count) {
+    } else if (step.sequence != progress.count) {
       progress.has_holes = true;
     }
-    progress.sum += hash_of(function, shape_of(function, *comm, fact), fact.sequence);
-    if (fact.sequence + 1 < progress.count) return;
-    progress.count = fact.sequence + 1;
+    progress.sum += hash_of(function, shape_of(function, *comm, *step.fact), step.sequence);
+    if (step.sequence + 1 < progress.count) return;
+    progress.count = step.sequence + 1;
     progress.last_region = region;
-    progress.recent[fact.sequence % CommProgress::kRecentCount] = progress.sum;
+    progress.recent[step.sequence % CommProgress::kRecentCount] = progress.sum;
+  }
+
+  void note_one_sided(const Fact& fact) {
+    OneSidedState& state = state_.one_sided;
+    const WinId window = window_of(fact);
+    if (fact.kind == FactKind::kGroupSync) ++state.group_syncs[{window, fact.sequence, fact.bytes & rma::kGroupSyncMask}];
+    if (fact.kind == FactKind::kLock) state.locks[{window, fact.peer}] = (fact.bytes & rma::kExclusive) != 0;
+    if (fact.kind == FactKind::kUnlock) state.locks.erase({window, fact.peer});
   }
 
   const RecordSource& source_;

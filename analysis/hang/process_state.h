@@ -2,20 +2,34 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/hang/collective_shape.h"
+#include "analysis/hang/collective_step.h"
 #include "core/record/source.h"
 
 namespace megascope::analysis {
 
 /// An operation that was started and has not been seen to complete.
 struct OpenOperation {
-  Fact posted;  ///< kSendRequest, kRecvRequest, kCollectiveRequest
+  Fact posted;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFileReadRequest …, kRput …
+  Slot slot = kNoSlot;          ///< of a collective, and its number there
+  std::uint32_t sequence = 0;
   RegionId region = kNoRegion;  ///< of the call that started it
   LocationId location = 0;      ///< of the thread that did
   std::uint64_t since_ns = 0;
+};
+
+/// What a process has done so far in windows, as far as others wait for it. By calls that returned.
+struct OneSidedState {
+  /// Calls of MPI_Win_post … (rma::kPost …) on a window with a group.
+  std::map<std::tuple<WinId, GroupId, std::uint64_t>, std::uint64_t> group_syncs;
+  /// Locks that are held: window and target (kNoPeer: of all), and whether exclusively.
+  std::map<std::pair<WinId, std::int32_t>, bool> locks;
 };
 
 /// Where one thread was last seen.
@@ -33,7 +47,7 @@ struct ThreadState {
   std::uint64_t poll_since_ns = 0;  ///< entry of the first of them
 };
 
-/// How far a process is on one of its communicators.
+/// How far a process is on one of its communicators, windows or files.
 struct CommProgress {
   std::uint32_t first = 0;     ///< number of the first collective seen; not 0: its beginning is lost
   std::uint32_t count = 0;     ///< collectives begun: the last one has number count - 1
@@ -53,15 +67,17 @@ struct ProcessState {
   const ProcessDefinitions* definitions = nullptr;  ///< of the source
   std::vector<ThreadState> threads;      ///< by location
   std::vector<OpenOperation> open;       ///< in the order in which they were started
-  std::vector<CommProgress> progress;    ///< by CommId
+  std::vector<CommProgress> progress;    ///< by slot
+  OneSidedState one_sided;
   bool has_finalized = false;            ///< MPI_Finalize was entered; its record has no length
   bool has_losses = false;               ///< calls are missing in its trace: what is told of messages may be wrong
   bool may_be_ahead = false;             ///< they are missing at its end, or anywhere: where it is is not known
 
-  const CommProgress* progress_on(CommId comm) const { return comm < progress.size() ? &progress[comm] : nullptr; }
+  const CommProgress* progress_on(Slot slot) const { return slot < progress.size() ? &progress[slot] : nullptr; }
 };
 
-/// One pass over the calls of a process. Memory: its open operations, 300 bytes a communicator. source outlives the result.
+/// One pass over the calls of a process. Memory: its open operations, 300 bytes a communicator, window and
+/// file, and the groups that windows were synchronised with. source outlives the result.
 ProcessState read_process(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions);
 
 }  // namespace megascope::analysis

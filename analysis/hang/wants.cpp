@@ -30,11 +30,16 @@ SendQuery send_query_of(const Want& want, std::int32_t world_rank) {
   return {world_rank, want.location, want.request, want.since_ns};
 }
 
+/// Calls that another world must answer.
+bool meets_a_world(std::string_view name) {
+  return name == "MPI_Comm_accept" || name == "MPI_Comm_connect" || name == "MPI_Comm_join" || name.starts_with("MPI_Comm_spawn");
+}
+
 /// What one process's threads want.
 class Collecting {
  public:
-  Collecting(const ProcessState& state, const FunctionTable& functions, const CommTable& comms)
-      : state_(state), functions_(functions), comms_(comms), world_ranks_(*state.definitions) {
+  Collecting(const Processes& processes, const ProcessState& state, const FunctionTable& functions, const CommTable& comms)
+      : processes_(processes), state_(state), functions_(functions), comms_(comms), world_ranks_(*state.definitions) {
     for (const OpenOperation& operation : state.open) note_open(operation);
   }
 
@@ -77,12 +82,23 @@ class Collecting {
 
   void want_posted(const ThreadState& thread, const FunctionTable::Function& function, Waiting& waiting) {
     if (is_nonblocking(function.name) || is_buffered(function.name)) return;
+    for_each_collective(*state_.definitions, thread.posted, [&](const CollectiveStep& step) {
+      Want& want = waiting.wants.emplace_back(want_of(*step.fact, thread.region, thread.location, thread.enter_ns));
+      set_collective(want, step.slot, step.sequence);
+      want.request = kNoRequest;
+    });
+    want_one_sided(processes_, comms_, state_, thread, waiting);
+    const bool is_remote = state_.definitions->comm(thread.comm) != nullptr && world_ranks_.is_remote(thread.comm);
+    if (meets_a_world(function.name) || (is_remote && waiting.wants.empty())) {
+      waiting.wants.push_back({.kind = Want::Kind::kWorld, .comm = comms_.of(state_.world_rank, thread.comm),
+                               .region = thread.region, .location = thread.location, .since_ns = thread.enter_ns});
+    }
     for (const Fact& fact : thread.posted) {
       const bool is_started = fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest;
       const bool is_probed = fact.kind == FactKind::kRecv && fact.request != kNoRequest;  // its message is here
-      const bool has_peer = fact.kind == FactKind::kCollective || fact.peer >= 0 ||
-                            (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
-      const bool is_elsewhere = is_rma(fact.kind) || is_file_fact(fact.kind);  // its peer is no partner of a message
+      const bool has_peer = fact.peer >= 0 || (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
+      const bool is_elsewhere = fact.kind == FactKind::kCollective || fact.kind == FactKind::kFileCollective ||
+                                is_rma(fact.kind) || is_file_fact(fact.kind);  // its peer is no partner of a message
       if (is_started || is_probed || is_elsewhere || !has_peer) continue;
       Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
       // The send of a send and receive is most often not what it waits for.
@@ -98,18 +114,29 @@ class Collecting {
               .since_ns = since_ns};
     if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) {
       want.kind = Want::Kind::kCollective;
+    } else if (is_rma(fact.kind) || is_file_fact(fact.kind) || fact.kind == FactKind::kFileCollective) {
+      want.kind = Want::Kind::kTransfer;
+      want.peer = kNoPeer;
     } else if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
       want.kind = Want::Kind::kSend;
       const std::string_view name = functions_.function(region).name;
       want.may_have_left = is_buffered(name) || (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
                                                  fact.bytes <= kMostEagerBytes);
     }
-    want.partner = fact.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, fact.peer);
+    want.partner = want.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, want.peer);
     return want;
+  }
+
+  void set_collective(Want& want, Slot slot, std::uint32_t sequence) const {
+    want.kind = Want::Kind::kCollective;
+    want.comm = comms_.of(state_.world_rank, slot);
+    want.sequence = sequence;
+    want.bytes = 0;
   }
 
   void note_open(const OpenOperation& operation) {
     Want want = want_of(operation.posted, operation.region, operation.location, operation.since_ns);
+    if (operation.slot != kNoSlot) set_collective(want, operation.slot, operation.sequence);
     want.place = alike_before(want);
     if (want.kind == Want::Kind::kReceive) ++alike_[pattern(want)];
     open_.push_back(want);
@@ -122,6 +149,7 @@ class Collecting {
     return want.kind == Want::Kind::kReceive && found != alike_.end() ? found->second : 0;
   }
 
+  const Processes& processes_;
   const ProcessState& state_;
   const FunctionTable& functions_;
   const CommTable& comms_;
@@ -192,11 +220,11 @@ std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable
   for (std::size_t i = 0; i < processes.states.size(); ++i) {
     const ProcessState& state = processes.states[i];
     if (state.has_finalized) continue;
-    Collecting(state, processes.functions[i], comms).collect(all);
+    Collecting(processes, state, processes.functions[i], comms).collect(all);
   }
   for (const Waiting& waiting : all) {
     for (const Want& want : waiting.wants) {
-      if (want.kind == Want::Kind::kCollective || want.comm == CommTable::kNone || want.partner == kNoPeer) continue;
+      if (!is_message(want) || want.comm == CommTable::kNone || want.partner == kNoPeer) continue;
       const MessageQuery query = query_of(want, waiting.world_rank);
       if (want.kind == Want::Kind::kSend) counts.ask(send_query_of(want, waiting.world_rank), query);
       else counts.ask(query);
@@ -209,7 +237,7 @@ void judge_messages(const Processes& processes, const CommTable& comms, const Me
                     std::vector<Waiting>& waiting) {
   for (Waiting& thread : waiting) {
     for (Want& want : thread.wants) {
-      if (want.kind == Want::Kind::kCollective) continue;
+      if (!is_message(want)) continue;
       if (want.comm == CommTable::kNone || want.partner == kNoPeer) want.is_known = false;
       else if (want.kind == Want::Kind::kSend) judge_send(processes, comms, counts, thread.world_rank, want);
       else judge_receive(processes, comms, counts, thread.world_rank, want);

@@ -11,11 +11,21 @@ namespace megascope::analysis {
 
 /// Something that a thread waits for.
 struct Want {
-  enum class Kind : std::uint8_t { kReceive, kSend, kCollective };
+  enum class Kind : std::uint8_t {
+    kReceive, kSend, kCollective,
+    kPost,      ///< MPI_Win_post by `partner`
+    kComplete,  ///< MPI_Win_complete by `partner`
+    kLock,      ///< of a window's part at `target`; `partner` is who holds it, kNoPeer: nobody is seen to
+    kTarget,    ///< the window's part at `target`: it may have to take part in an operation
+    kWorld,     ///< processes of another world
+    kTransfer,  ///< an operation on a file or window that needs nobody's call, as far as is known
+  };
   Kind kind = Kind::kReceive;
-  CommTable::Index comm = CommTable::kNone;
+  CommTable::Index comm = CommTable::kNone;  ///< the communicator, window or file
   std::int32_t peer = kNoPeer;     ///< as the call names it: rank in the communicator, kAnySource; the root of a collective
   std::int32_t partner = kNoPeer;  ///< the peer's or root's world rank; kAnySource; kNoPeer: none, or not known
+  std::int32_t target = kNoPeer;   ///< of kLock and kTarget: world rank, kNoPeer for all
+  bool is_exclusive = false;       ///< of kLock: as the holder has it
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;         ///< as posted
   std::uint32_t sequence = 0;      ///< of a collective
@@ -49,6 +59,13 @@ struct Processes {
   const ProcessState* find(std::int32_t world_rank) const;
   const FunctionTable::Function& function(std::int32_t world_rank, RegionId region) const;
 };
+
+/// Is it about a message, of which MessageCounts can tell?
+inline bool is_message(const Want& want) { return want.kind == Want::Kind::kReceive || want.kind == Want::Kind::kSend; }
+
+/// What a thread that is in a call on a window waits for: posts, completes, locks. Nothing where it is in another call.
+void want_one_sided(const Processes& processes, const CommTable& comms, const ProcessState& state, const ThreadState& thread,
+                    Waiting& waiting);
 
 /// The threads of all processes that are in a call or poll, with what they want. Asks `counts` what it must know of messages.
 std::vector<Waiting> collect_waiting(const Processes& processes, const CommTable& comms, MessageCounts& counts);

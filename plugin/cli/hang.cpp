@@ -6,6 +6,7 @@
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/hang_view.h"
+#include "plugin/cli/worlds.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +45,10 @@ int show_hang(const HangArguments& arguments) {
   const analysis::CommTable comms(*run);
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
   const analysis::HangReport report = analysis::analyze_hang(*run, comms, life_of, static_cast<unsigned>(jobs));
-  const HangView view{*run, comms, report, now_ns(*run, report.is_running)};
+  HangView view{*run, comms, report, now_ns(*run, report.is_running)};
+  view.other_worlds = runs_started_by(*run, arguments.folder);
+  const std::string starter = run_that_started(*run, arguments.folder);
+  if (!starter.empty()) view.other_worlds.push_back(starter);
   const std::string text = arguments.as_json ? hang_json(view) : hang_text(view);
   std::fputs(text.c_str(), stdout);
   return has_finding(view) ? kFinding : kSuccess;

@@ -60,7 +60,7 @@ void add_items(const HangView& view, const analysis::ProcessState& state, std::v
     item.since_ns = polls ? thread.poll_since_ns : thread.is_inside ? thread.enter_ns : thread.leave_ns;
     item.key = fmt::format("{}/{}/{}/{}/{}", static_cast<int>(standing), thread.is_inside || polls, item.thread_name,
                            view.function(state.world_rank, thread.region), has_ended);
-    if (item.waiting != nullptr) item.key += fmt::format("/{}", view.comms.of(state.world_rank, thread.comm));
+    if (item.waiting != nullptr) item.key += "/" + call_text(view, *item.waiting);
     items.push_back(std::move(item));
   }
   if (std::ranges::none_of(state.threads, [](const ThreadState& thread) { return thread.has_called; })) {
@@ -88,7 +88,7 @@ std::string where_text(const HangView& view, const Item& item, const std::string
   if (item.thread == nullptr) return "made no call that is known";
   const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
   const std::string function = view.function(item.world_rank, item.thread->region);
-  if (standing == Standing::kFinalized) return "in MPI_Finalize or ended, " + since;
+  if (standing == Standing::kFinalized) return "has finalized: in MPI_Finalize or ended " + since;
   if (standing == Standing::kAborted) return "called MPI_Abort, " + since;
   if (item.waiting != nullptr && item.waiting->is_polling) {
     return fmt::format("polls with {}, {} times {}", call_text(view, *item.waiting), human_count(item.thread->poll_count), since);

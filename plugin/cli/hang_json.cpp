@@ -22,7 +22,7 @@ const char* standing_name(Standing standing) {
   return kNames[static_cast<std::size_t>(standing)];
 }
 const char* kind_name(Want::Kind kind) {
-  static constexpr const char* kNames[] = {"receive", "send", "collective"};
+  static constexpr const char* kNames[] = {"receive", "send", "collective", "post", "complete", "lock", "target", "world", "transfer"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 const char* what_name(Mismatch::What what) {
@@ -35,13 +35,26 @@ Json rank_or_null(std::int32_t rank) {
   return rank >= 0 ? Json(rank) : Json(nullptr);
 }
 
+/// What a call is on: its communicator, and the window or file.
+void add_place(Json& json, const HangView& view, analysis::CommTable::Index place) {
+  json["communicator"] = view.comm_name(place);
+  if (place == analysis::CommTable::kNone) return;
+  const analysis::CommTable::Entry& entry = view.comms.entry(place);
+  if (entry.what == analysis::CommTable::What::kWindow) json["window"] = entry.name;
+  if (entry.what == analysis::CommTable::What::kFile) json["file"] = entry.name;
+}
+
 Json want_json(const HangView& view, const Waiting& waiting, const Want& want) {
   Json json = {{"kind", kind_name(want.kind)},
                {"function", view.function(waiting.world_rank, want.region)},
-               {"communicator", view.comm_name(want.comm)},
                {"rank", rank_or_null(want.partner)}};
+  add_place(json, view, want.comm);
+  const bool has_target = want.kind == Want::Kind::kLock || want.kind == Want::Kind::kTarget;
+  if (has_target) json["target"] = rank_or_null(want.target);
   if (want.kind == Want::Kind::kCollective) {
     json["sequence"] = want.sequence;
+  } else if (!is_message(want)) {
+    json["other_side_done"] = want.is_known ? Json(want.is_met) : Json(nullptr);
   } else {
     json["tag"] = want.tag == kAnyTag ? Json("any") : Json(want.tag);
     json["bytes"] = want.bytes;
@@ -99,10 +112,11 @@ Json meetings_json(const HangView& view) {
       if (want.kind != Want::Kind::kCollective || want.comm == analysis::CommTable::kNone) continue;
       const std::string function = view.function(waiting.world_rank, want.region);
       if (!seen.insert({want.comm, want.sequence, function}).second) continue;
-      meetings.push_back({{"communicator", view.comm_name(want.comm)},
-                          {"sequence", want.sequence},
-                          {"function", function},
-                          {"not_entered", analysis::not_entered(view.report, view.comms, waiting, want)}});
+      Json& meeting = meetings.emplace_back();
+      add_place(meeting, view, want.comm);
+      meeting["sequence"] = want.sequence;
+      meeting["function"] = function;
+      meeting["not_entered"] = analysis::not_entered(view.report, view.comms, waiting, want);
     }
   }
   return meetings;
@@ -139,7 +153,9 @@ Json mismatches_json(const HangView& view) {
       }
       parties.push_back(std::move(json));
     }
-    Json json = {{"communicator", view.comm_name(mismatch.comm)}, {"what", what_name(mismatch.what)}};
+    Json json;
+    add_place(json, view, mismatch.comm);
+    json["what"] = what_name(mismatch.what);
     if (mismatch.what != Mismatch::What::kCount) json["sequence"] = mismatch.sequence;
     json["parties"] = std::move(parties);
     json["text"] = mismatch_text(view, mismatch);
@@ -164,6 +180,7 @@ std::string hang_json(const HangView& view) {
   }
   json["mismatches"] = mismatches_json(view);
   json["collectives"] = meetings_json(view);
+  json["other_worlds"] = view.other_worlds;
   json["per_rank"] = ranks_json(view);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

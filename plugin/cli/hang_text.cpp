@@ -164,6 +164,9 @@ void rank_section(const HangView& view, Lines& lines) {
 }
 
 void note_section(const HangView& view, Lines& lines) {
+  for (const std::string& folder : view.other_worlds) {
+    append(lines, "Another world belongs to this one: see megascope hang " + shell_quoted(folder), 0);
+  }
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ahead;
   for (const analysis::ProcessState& state : view.report.processes.states) {

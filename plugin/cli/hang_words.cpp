@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace megascope::cli {
 
@@ -24,13 +26,32 @@ std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<
 
 std::string tag_text(std::int32_t tag) { return tag == kAnyTag ? "any tag" : fmt::format("tag {}", tag); }
 
-/// "rank 7", or "its rank + 1" of a rank's own.
+}  // namespace
+
 std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_rank) {
   if (own_rank == kNoPeer || rank == own_rank) return rank == own_rank ? "itself" : fmt::format("rank {}", rank);
   const std::int32_t size = view.source.world_size();
   const std::int32_t ahead = (rank - own_rank + size) % size;
   return ahead <= size / 2 ? fmt::format("its rank + {}", ahead) : fmt::format("its rank - {}", size - ahead);
 }
+
+std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks) {
+  static constexpr std::pair<analysis::Standing, const char*> kEnds[] = {
+      {analysis::Standing::kFinalized, "finalized"}, {analysis::Standing::kDied, "died (its process is gone)"},
+      {analysis::Standing::kAborted, "called MPI_Abort"}};
+  std::vector<std::string> parts;
+  for (const auto& [standing, what] : kEnds) {
+    std::vector<std::int32_t> ended;
+    std::ranges::copy_if(ranks, std::back_inserter(ended), [&, is = standing](std::int32_t rank) {
+      return rank >= 0 && static_cast<std::size_t>(rank) < view.report.standings.size() &&
+             view.report.standings[static_cast<std::size_t>(rank)] == is;
+    });
+    if (!ended.empty()) parts.push_back(fmt::format("{} {} {}", ranks_text(ended), ended.size() == 1 ? "has" : "have", what));
+  }
+  return joined(parts, ", ");
+}
+
+namespace {
 
 std::string collective_want(const HangView& view, const Waiting& waiting, const Want& want) {
   const std::vector<std::int32_t> missing = analysis::not_entered(view.report, view.comms, waiting, want);
@@ -46,7 +67,22 @@ std::string collective_want(const HangView& view, const Waiting& waiting, const 
   if (want.partner >= 0 && want.partner != waiting.world_rank && std::ranges::binary_search(missing, want.partner)) {
     text = fmt::format("its root, rank {}, to enter it", want.partner);
   }
-  return unknown.empty() ? text : text + ", and perhaps " + not_known;
+  if (!unknown.empty()) text += ", and perhaps " + not_known;
+  const std::string ends = ends_text(view, missing);
+  return ends.empty() ? text : text + " (" + ends + ")";
+}
+
+/// The window or file that a call is on, else its communicator.
+CommTable::Index place_of(const HangView& view, const Waiting& waiting, const analysis::ThreadState& thread) {
+  const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
+  for (const Fact& fact : thread.posted) {
+    analysis::Slot slot = analysis::kNoSlot;
+    if (names_window(fact.kind)) slot = analysis::slot_of_window(definitions, window_of(fact));
+    if (fact.kind == FactKind::kFileCollective) slot = analysis::slot_of_file(definitions, file_of(fact));
+    const CommTable::Index place = view.comms.of(waiting.world_rank, slot);
+    if (thread.is_inside && place != CommTable::kNone) return place;
+  }
+  return view.comms.of(waiting.world_rank, thread.comm);
 }
 
 std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
@@ -68,8 +104,17 @@ std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
 
 std::string HangView::comm_name(CommTable::Index comm) const {
   if (comm == CommTable::kNone) return "?";
-  const std::string& name = comms.entry(comm).name;
+  const CommTable::Entry& entry = comms.entry(comm);
+  const bool is_comm = entry.what == CommTable::What::kComm;
+  const std::string name = is_comm ? entry.name : entry.definition != nullptr ? entry.definition->name : "?";
   return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
+}
+
+std::string HangView::place_name(CommTable::Index place) const {
+  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm) return "`" + comm_name(place) + "`";
+  const CommTable::Entry& entry = comms.entry(place);
+  const std::string name = report::printable(entry.name, kNameColumns);
+  return entry.what == CommTable::What::kWindow ? fmt::format("window {} (`{}`)", entry.number, name) : "file `" + name + "`";
 }
 
 bool has_finding(const HangView& view) {
@@ -91,19 +136,20 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
 std::string call_text(const HangView& view, const Waiting& waiting) {
   const analysis::ThreadState& thread = view.process(waiting.world_rank)->threads[waiting.location];
   std::string text = view.function(waiting.world_rank, thread.region);
-  const bool is_collective = waiting.wants.size() == 1 && waiting.wants.front().kind == Want::Kind::kCollective &&
+  const bool is_collective = !waiting.wants.empty() && waiting.wants.front().kind == Want::Kind::kCollective &&
                              waiting.wants.front().request == kNoRequest;
   if (is_collective) text += fmt::format(" #{}", waiting.wants.front().sequence);
   if (waiting.asked > 1) text += fmt::format(" over {} requests", waiting.asked);
-  const CommTable::Index comm = view.comms.of(waiting.world_rank, thread.comm);
-  if (comm != CommTable::kNone) text += " of `" + view.comm_name(comm) + "`";
+  const CommTable::Index place = place_of(view, waiting, thread);
+  if (place != CommTable::kNone) text += " of " + view.place_name(place);
   return text;
 }
 
 std::string want_text(const HangView& view, const Waiting& waiting, const Want& want, std::int32_t own_rank) {
   const bool is_request = want.request != kNoRequest;
   const std::string started = is_request ? view.function(waiting.world_rank, want.region) : "";
-  const std::string on = is_request ? " on `" + view.comm_name(want.comm) + "`" : "";
+  if (is_elsewhere(want)) return elsewhere_text(view, waiting, want, own_rank);
+  const std::string on = is_request ? " on " + view.place_name(want.comm) : "";
   if (want.kind == Want::Kind::kCollective) {
     const std::string whom = collective_want(view, waiting, want);
     return is_request ? fmt::format("{} #{}{}, that is for {}", started, want.sequence, on, whom) : whom;
@@ -112,17 +158,23 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
   const std::string peer = want.partner == kAnySource ? "any rank"
                            : want.partner == kNoPeer  ? "a rank that is not known"
                                                       : peer_text(view, want.partner, own_rank);
-  if (want.kind == Want::Kind::kReceive) return fmt::format("a message from {} ({}{})", peer, what, on);
+  const std::string end = want.partner >= 0 ? ends_text(view, {want.partner}) : "";
+  const std::string ended = end.empty() ? "" : "; " + end;
+  if (want.kind == Want::Kind::kReceive) return fmt::format("a message from {} ({}{}{})", peer, what, on, ended);
   const std::string size = want.bytes != 0 ? ", " + human_bytes(want.bytes) : "";
-  return fmt::format("{} to receive the message ({}{}{})", peer, what, size, on);
+  return fmt::format("{} to receive the message ({}{}{}{})", peer, what, size, on, ended);
 }
 
 std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
   if (waiting.wants.empty()) return "somebody: the trace does not tell whom";
+  const bool meets_world = waiting.wants.back().kind == Want::Kind::kWorld;
   std::vector<std::string> open;
   std::size_t met = 0;
   std::size_t unsure = 0;
   for (const Want& want : waiting.wants) {
+    const bool has_come = meets_world && want.kind == Want::Kind::kCollective &&
+                          analysis::not_entered(view.report, view.comms, waiting, want).empty();
+    if (has_come) continue;
     if (want.is_met) ++met;
     else if (want.may_have_left && waiting.wants.size() > 1) ++unsure;
     else open.push_back(want_text(view, waiting, want, own_rank) + (want.is_known ? "" : ", of which not enough is known"));
@@ -150,7 +202,7 @@ std::string mismatch_text(const HangView& view, const Mismatch& mismatch) {
     parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
     parties.push_back(fmt::format("and {} more groups of ranks differ", more));
   }
-  const std::string name = "`" + view.comm_name(mismatch.comm) + "`";
+  const std::string name = view.place_name(mismatch.comm);
   const std::string where = mismatch.what == Mismatch::What::kCount ? "On " + name : fmt::format("#{} of {}", mismatch.sequence, name);
   return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
 }

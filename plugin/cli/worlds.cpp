@@ -27,11 +27,16 @@ std::int64_t start_of(const ProcessInfo& info) {
   return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
 }
 
-/// False: no run, or not one whose rank 0 is here.
+/// False: no run, or not one whose rank 0 is here. Of a run that has not ended in good order its trace lies in scratch.
 bool read_world(const std::string& folder, World& world) {
-  const std::string path = folder + "/" + trace::trace_file_name(0);
+  std::string path = folder + "/" + trace::trace_file_name(0);
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
+  if (!fs::is_regular_file(path, error)) {
+    trace::RunId id;
+    if (!trace::read_run_id(folder, id)) return false;
+    path = id.scratch_folder + "/" + trace::trace_file_name(0);
+    if (!fs::is_regular_file(path, error)) return false;
+  }
   std::unique_ptr<trace::TraceFile> file;
   if (!trace::TraceFile::open(path, file).is_ok()) return false;
   const ProcessInfo& info = file->definitions().info;
@@ -65,7 +70,10 @@ std::vector<std::string> runs_started_by(const trace::RunSource& run, const std:
   const ProcessInfo& info = info_of(run);
   if (info.world.empty()) return {};
   const std::int64_t start_ns = start_of(info);
-  const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns());
+  // What a run started that did not end may have begun after its last record.
+  constexpr std::int64_t kLatestAfter_ns = 60'000'000'000;
+  const std::int64_t after_ns = info.end_state == EndState::kFinalized ? 0 : kLatestAfter_ns;
+  const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) + after_ns;
   return find_beside(folder, [&](const World& world, const std::string&) {
     return world.parent == info.world && world.start_ns >= start_ns && world.start_ns <= end_ns;
   });

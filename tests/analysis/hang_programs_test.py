@@ -230,10 +230,14 @@ class Ends(Case):
         self.assertEqual(found["per_rank"][1]["state"], "died")
         self.assertTrue(found["finding"])
         self.assertIn("Rank 1: has died: its process is gone.", text)
+        self.assertIn("a message from rank 1 (tag 5; rank 1 has died (its process is gone))", " ".join(text.split()))
 
     def test_a_rank_that_finished(self):
         with self.hanging("one-finishes", 3):
             found = self.found()
+            text = " ".join(self.hang().stdout.split())
+        self.assertIn("a message from rank 1 (tag 5; rank 1 has finalized)", text)
+        self.assertIn("Rank 1: has finalized: in MPI_Finalize or ended since", text)
         self.assertEqual([rank["state"] for rank in found["per_rank"]], ["goes_on", "finalized", "goes_on"])
         self.assertEqual(found["waited_for"], [{"rank": 1, "waiting_ranks": 2}])
         self.assertTrue(found["finding"])

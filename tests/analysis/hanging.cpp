@@ -1,54 +1,16 @@
-// Programs that hang, each in its own way: `hanging MODE`. Each rank and thread writes a line with its process id to the
-// file named by HANGING_READY when it is about to enter what it does not leave.
-#include <mpi.h>
+// Programs that hang, each in its own way: `hanging MODE`.
+#include "tests/analysis/hanging.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <string>
 #include <thread>
 #include <vector>
 
+namespace megascope::hanging {
 namespace {
-
-int g_rank = 0;
-int g_size = 1;
-int g_value = 0;
-
-void ready() {
-  const char* path = std::getenv("HANGING_READY");
-  if (path == nullptr) return;
-  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  const std::string line = std::to_string(getpid()) + "\n";
-  (void)!write(file, line.data(), line.size());
-  close(file);
-}
-
-[[noreturn]] void linger() {
-  ready();
-  for (;;) sleep(1);
-}
 
 int next() { return (g_rank + 1) % g_size; }
 int previous() { return (g_rank + g_size - 1) % g_size; }
-
-void receive(int from, int tag, MPI_Comm comm = MPI_COMM_WORLD) {
-  ready();
-  MPI_Recv(&g_value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
-}
-
-MPI_Comm named(MPI_Comm comm, const char* name) {
-  MPI_Comm_set_name(comm, name);
-  return comm;
-}
-
-MPI_Comm copy(const char* name) {
-  MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  return named(comm, name);
-}
 
 void allreduce(MPI_Comm comm) {
   int sum = 0;
@@ -226,10 +188,6 @@ void uneven() {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-struct Mode {
-  const char* name;
-  void (*run)();
-};
 constexpr std::array kModes = {
     Mode{"receive-ring", receive_ring}, Mode{"ssend-ring", ssend_ring}, Mode{"large-send-ring", large_send_ring},
     Mode{"other-collective", other_collective}, Mode{"other-root", other_root}, Mode{"one-sleeps", one_sleeps},
@@ -238,20 +196,29 @@ constexpr std::array kModes = {
     Mode{"threads", threads}, Mode{"idle-thread", idle_thread}, Mode{"intercomm", intercomm},
     Mode{"nonblocking", nonblocking}, Mode{"healthy", healthy}, Mode{"uneven", uneven}};
 
+/// nullptr: none has the name.
+const Mode* find_mode(const std::string& name) {
+  const auto in = [&](std::span<const Mode> modes) {
+    const auto found = std::ranges::find(modes, name, &Mode::name);
+    return found != modes.end() ? &*found : nullptr;
+  };
+  const Mode* mode = in(kModes);
+  return mode != nullptr ? mode : in(modes_elsewhere());
+}
+
 }  // namespace
+}  // namespace megascope::hanging
 
 int main(int argc, char** argv) {
-  const std::string mode = argc > 1 ? argv[1] : "";
+  using namespace megascope::hanging;
+  const std::string name = argc > 1 ? argv[1] : "";
   int provided = 0;
-  const bool has_threads = mode == "threads" || mode == "idle-thread";
+  const bool has_threads = name == "threads" || name == "idle-thread";
   MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
-  for (const Mode& known : kModes) {
-    if (mode != known.name) continue;
-    known.run();
-    if (mode != "one-finishes" || g_rank != 1) MPI_Finalize();
-    return 0;
-  }
-  MPI_Abort(MPI_COMM_WORLD, 2);
+  const Mode* mode = find_mode(name);
+  if (mode == nullptr) MPI_Abort(MPI_COMM_WORLD, 2);
+  mode->run();
+  if (name != "one-finishes" || g_rank != 1) MPI_Finalize();
 }
