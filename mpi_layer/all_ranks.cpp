@@ -18,6 +18,7 @@ constexpr char kCompanyKey[] = "megascope.company";  // of rank 0: "all", or the
 constexpr char kAll[] = "all";
 constexpr std::int64_t kFirstPauseNs = 1'000'000;
 constexpr std::int64_t kLongestPauseNs = 20'000'000;
+constexpr std::int64_t kPatienceNs = 10'000'000'000;
 constexpr int kMostErrors = 100;  // of a launcher that is gone
 constexpr std::size_t kMaxListed = 32;
 
@@ -59,16 +60,19 @@ Company company_of(const std::string& verdict) {
   return company;
 }
 
-/// Waits for the verdict that rank 0 gives.
-Company company_by_rank_0(void (*progress)()) {
+/// Waits for the verdict that rank 0 gives. Where it does not arrive, this rank judges by the same notices, and so alike.
+Company company_by_rank_0(std::int32_t world_size, void (*progress)()) {
   timespec pause{0, kFirstPauseNs};
+  std::int64_t waited_ns = 0;
   for (int errors = 0; errors < kMostErrors;) {
     std::string verdict;
-    const Answer answer = board::get(0, kCompanyKey, verdict);
+    const Answer answer = board::get_late(0, kCompanyKey, verdict);
     if (answer == Answer::kText) return company_of(verdict);
     if (answer == Answer::kError) ++errors;
+    if (answer == Answer::kNothing && waited_ns > kPatienceNs) return company_of(verdict_on(world_size));
     progress();
     nanosleep(&pause, nullptr);
+    waited_ns += pause.tv_nsec;
     pause.tv_nsec = std::min(pause.tv_nsec + pause.tv_nsec / 4, kLongestPauseNs);
   }
   return {.is_complete = false, .missing = {}, .reason = "the launcher no longer says whether all ranks have the library"};
@@ -108,7 +112,7 @@ Company ask_company(std::int32_t world_size, void (*progress)()) {
   if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
   if (!g_verdict.empty()) return company_of(g_verdict);
   if (!board::kShowsLateNotices || !has_library(0)) return company_of(verdict_on(world_size));
-  return company_by_rank_0(progress);
+  return company_by_rank_0(world_size, progress);
 }
 
 void leave_company() {

@@ -23,6 +23,7 @@ struct Pmix {
 };
 Pmix g_pmix;
 bool g_is_open = false;  ///< PMIx counts who has opened it
+constexpr const char* kFetchAgain = "pmix.get.refresh";  ///< PMIX_GET_REFRESH_CACHE, which headers before PMIx 4 lack
 constexpr const char* kLibrary = "libpmix.so.2";
 
 template <class Function>
@@ -58,15 +59,20 @@ bool put(const char* key, const std::string& text) {
   return g_pmix.put(PMIX_GLOBAL, key, &value) == PMIX_SUCCESS && g_pmix.commit() == PMIX_SUCCESS;
 }
 
-Answer get(std::int32_t rank, const char* key, std::string& text) {
+namespace {
+
+/// Slurm's plugin, when asked for an immediate answer, looks only at what it fetched of the rank's node before; to fetch again it
+/// must be told, and then answers at once too. Open MPI's own server, told so, would wait.
+bool must_fetch_again() { return std::strncmp(g_pmix.me.nspace, "slurm.", 6) == 0; }
+
+Answer get_with(const char* attribute, std::int32_t rank, const char* key, std::string& text) {
   pmix_proc_t proc{};
   std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
   proc.rank = static_cast<pmix_rank_t>(rank);
-  bool is_immediate = true;
   pmix_info_t info{};
-  std::strncpy(info.key, PMIX_IMMEDIATE, PMIX_MAX_KEYLEN);
+  std::strncpy(info.key, attribute, PMIX_MAX_KEYLEN);
   info.value.type = PMIX_BOOL;
-  info.value.data.flag = is_immediate;
+  info.value.data.flag = true;
   pmix_value_t* value = nullptr;
   const pmix_status_t status = g_pmix.get(&proc, key, &info, 1, &value);
   if (status == PMIX_ERR_NOT_FOUND) return Answer::kNothing;
@@ -77,6 +83,14 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   if (is_text) free(value->data.string);
   free(value);
   return is_text ? Answer::kText : Answer::kNothing;
+}
+
+}  // namespace
+
+Answer get(std::int32_t rank, const char* key, std::string& text) { return get_with(PMIX_IMMEDIATE, rank, key, text); }
+
+Answer get_late(std::int32_t rank, const char* key, std::string& text) {
+  return get_with(must_fetch_again() ? kFetchAgain : PMIX_IMMEDIATE, rank, key, text);
 }
 
 void share() {
