@@ -44,6 +44,8 @@ Status Recorder::open(const ProcessInfo& info) {
   append_definition(trace::encode_property(trace::kPropertyCommandLine, info.command_line));
   append_definition(trace::encode_property(trace::kPropertyMpiLibrary, info.mpi_library));
   append_definition(trace::encode_property(trace::kPropertyJob, info.job));
+  append_definition(trace::encode_property(trace::kPropertyRunFolder, info.run_folder));
+  for (const LauncherFact& fact : info.launcher) append_definition(trace::encode_property(fact.name, fact.value));
   append_definition(trace::encode_property(trace::kPropertyWorld, info.world));
   append_definition(trace::encode_property(trace::kPropertyParentWorld, info.parent_world));
   append_definition(trace::encode_property(trace::kPropertyClockDomain, info.clock_domain));

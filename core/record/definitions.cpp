@@ -60,6 +60,14 @@ std::string place_of(const CallSiteDefinition& site) {
   return site.function.empty() ? place : site.function + " (" + place + ")";
 }
 
+const std::string& launcher_fact(const std::vector<LauncherFact>& facts, std::string_view name) {
+  static const std::string kNone;
+  for (const LauncherFact& fact : facts) {
+    if (fact.name == name) return fact.value;
+  }
+  return kNone;
+}
+
 bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm) {
   const CommDefinition* at = &comm;
   for (std::size_t steps = 0; at != nullptr && steps <= process.comms.size(); ++steps) {

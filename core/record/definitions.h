@@ -155,6 +155,17 @@ struct ClockPoint {
 /// How a process's part of the run ended, as its trace tells.
 enum class EndState : std::uint8_t { kRunning, kFinalized, kAborted, kRecovered };
 
+/// What the job's launcher says of a process, under its own name: {"SLURM_JOB_ID", "1234"}.
+struct LauncherFact {
+  std::string name;
+  std::string value;
+
+  bool operator==(const LauncherFact&) const = default;
+};
+inline constexpr char kLauncherFactPrefix[] = "SLURM_";
+/// The value of the fact of this name, or empty.
+const std::string& launcher_fact(const std::vector<LauncherFact>& facts, std::string_view name);
+
 /// One process (a rank) of the run.
 struct ProcessInfo {
   std::int32_t world_rank = 0;
@@ -166,6 +177,8 @@ struct ProcessInfo {
   std::string command_line;
   std::string mpi_library; ///< first line of MPI_Get_library_version
   std::string job;         ///< "<job>.<step>" under Slurm, else empty
+  std::vector<LauncherFact> launcher;  ///< ids of job, step and node under Slurm, else empty
+  std::string run_folder;    ///< absolute; the one asked for: rank 0 may have made "<run_folder>-2"; empty: only rank 0 knows
   std::string world;         ///< what the launcher calls this MPI_COMM_WORLD; empty: it does not tell
   std::string parent_world;  ///< the same of the world that started this one by MPI_Comm_spawn; else empty
   int thread_level = 0;    ///< 0 single … 3 multiple, as provided

@@ -112,6 +112,8 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyCommandLine) info.command_line = std::move(value);
   else if (name == kPropertyMpiLibrary) info.mpi_library = std::move(value);
   else if (name == kPropertyJob) info.job = std::move(value);
+  else if (name == kPropertyRunFolder) info.run_folder = std::move(value);
+  else if (name.starts_with(kLauncherFactPrefix)) info.launcher.push_back({std::string(name), std::move(value)});
   else if (name == kPropertyWorld) info.world = std::move(value);
   else if (name == kPropertyParentWorld) info.parent_world = std::move(value);
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);

@@ -87,6 +87,7 @@ inline constexpr char kPropertyProgram[] = "program";
 inline constexpr char kPropertyCommandLine[] = "command_line";
 inline constexpr char kPropertyMpiLibrary[] = "mpi_library";
 inline constexpr char kPropertyJob[] = "job";
+inline constexpr char kPropertyRunFolder[] = "run_folder";  ///< as asked for; rank 0 may have added a number
 inline constexpr char kPropertyWorld[] = "world";
 inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -104,6 +105,31 @@ void take(const fs::path& from, const fs::path& to, RecoverResult& result) {
   result.recovered.push_back(to.string());
 }
 
+/// Where a run folder of this id lies: the one asked for, or beside it under a name that rank 0 chose; solo ranks' are inside.
+std::string run_folder_with(const fs::path& asked_for, const std::string& run_id) {
+  const auto is_it = [&](const fs::path& folder) {
+    RunId id;
+    return read_run_id(folder.string(), id) && id.id == run_id;
+  };
+  std::error_code error;
+  std::vector<fs::path> candidates = {asked_for};
+  for (const fs::directory_entry& entry : fs::directory_iterator(asked_for.parent_path(), error)) candidates.push_back(entry.path());
+  for (const fs::path& candidate : candidates) {
+    if (is_it(candidate)) return candidate.string();
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(asked_for, error)) {
+    if (is_it(entry.path())) return entry.path().string();
+  }
+  return {};
+}
+
+std::string run_folder_of(const std::string& trace_path, const std::string& run_id) {
+  std::unique_ptr<TraceFile> trace;
+  if (!TraceFile::open(trace_path, trace).is_ok()) return {};
+  const std::string& asked_for = trace->definitions().info.run_folder;
+  return asked_for.empty() ? std::string() : run_folder_with(asked_for, run_id);
+}
+
 }  // namespace
 
 Status copy_file(const std::string& from, const std::string& to) {
@@ -147,14 +173,35 @@ Liveness liveness_of(const ProcessInfo& info) {
   return runs && !is_zombie(info.pid) ? Liveness::kRuns : Liveness::kGone;
 }
 
-Status recover_run(const std::string& folder, RecoverResult& result) {
+std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches) {
+  std::vector<Leftover> found;
+  for (const std::string& scratch : scratches) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(scratch_folder_of(scratch, ""), error)) {
+      Leftover left{.scratch = scratch, .scratch_folder = entry.path().string(), .run_folder = {}, .is_running = false};
+      const std::vector<std::string> paths = find_traces(left.scratch_folder);
+      for (const std::string& path : paths) {
+        left.is_running = left.is_running || is_running(path);
+        if (left.run_folder.empty()) left.run_folder = run_folder_of(path, entry.path().filename().string());
+      }
+      if (!paths.empty()) found.push_back(std::move(left));
+    }
+  }
+  return found;
+}
+
+Status recover_run(const std::string& folder, RecoverResult& result, const std::vector<std::string>& scratches) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
   RunId id;
   const bool has_id = read_run_id(folder, id);
-  if (has_id) {
-    const fs::path source = id.scratch_folder;
-    for (const std::string& path : find_traces(source.string())) {
+  std::vector<std::string> sources;
+  if (has_id) sources.push_back(id.scratch_folder);
+  for (const std::string& scratch : scratches) {
+    if (has_id) sources.push_back(scratch_folder_of(scratch, id.id));
+  }
+  for (const std::string& source : sources) {
+    for (const std::string& path : find_traces(source)) {
       take(path, fs::path(folder) / fs::path(path).filename(), result);
     }
     fs::remove(source, error);  // only when empty
@@ -168,11 +215,16 @@ Status recover_run(const std::string& folder, RecoverResult& result) {
     }
     if (!is_running(path)) mark_recovered(path);
     ++result.trace_count;
+    const ProcessInfo& info = trace->definitions().info;
+    result.world_size = std::max(result.world_size, info.world_size);
+    result.ranks.push_back(info.world_rank);
   }
+  std::ranges::sort(result.ranks);
   if (result.trace_count != 0) return Status::ok();
   if (!result.problems.empty()) return Status::error(folder + " holds no readable trace");
   if (!has_id) return Status::error(folder + " is not a run folder: it has neither a trace nor a run-id file");
-  return Status::error("no trace of run " + id.id + " is left on this node in " + id.scratch_folder);
+  return Status::error("no trace of run " + id.id + " is left on this node in " + id.scratch_folder +
+                       (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
 }
 
 }  // namespace megascope::trace

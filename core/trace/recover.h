@@ -25,10 +25,24 @@ struct RecoverResult {
   std::vector<std::string> recovered;  ///< paths of traces brought into the run folder
   std::vector<std::string> problems;   ///< sentences
   std::size_t trace_count = 0;         ///< native traces in the run folder afterwards that can be read
+  std::int32_t world_size = 0;         ///< of the run, as its traces say; 0: there is none
+  std::vector<std::int32_t> ranks;     ///< world ranks of those traces, ascending
 };
 
 /// Brings what a run left on this node's scratch storage into its run folder, as normal traces. Safe to repeat; traces of
 /// processes that still run are copied as they are now. An error when there is no readable trace then.
-Status recover_run(const std::string& folder, RecoverResult& result);
+/// scratches: where to look besides the scratch folder that rank 0 had; each node may have its own.
+Status recover_run(const std::string& folder, RecoverResult& result, const std::vector<std::string>& scratches = {});
+
+/// What a run left on this node's scratch storage.
+struct Leftover {
+  std::string scratch;         ///< one of those given
+  std::string scratch_folder;  ///< `<scratch>/megascope-<uid>/<run id>`
+  std::string run_folder;      ///< where it belongs; empty: not found from here
+  bool is_running = false;     ///< some process of it still writes here
+};
+
+/// All that runs of this user left below these scratch folders, which need not exist. Changes nothing.
+std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches);
 
 }  // namespace megascope::trace

@@ -49,6 +49,7 @@ bool read_run_id(const std::string& folder, RunId& result) {
   const bool is_whole = std::getline(file, result.id) && std::getline(file, scratch);
   if (!is_whole || result.id.empty() || result.id.find('/') != std::string::npos) return false;
   result.scratch_folder = scratch_folder_of(scratch, result.id);
+  std::getline(file, result.nodes);  // not of older runs
   return true;
 }
 

@@ -14,7 +14,7 @@ namespace megascope::trace {
 
 /// Names of what lies in a run folder.
 std::string trace_file_name(std::int32_t world_rank);
-inline constexpr char kRunIdFile[] = "run-id";          ///< two lines: the run id, the scratch folder of rank 0
+inline constexpr char kRunIdFile[] = "run-id";          ///< lines: run id; rank 0's scratch; the job's nodes (Slurm); rank 0's node
 inline constexpr char kOptionsFile[] = "options.sh";
 inline constexpr char kReportTextFile[] = "report.txt";
 inline constexpr char kReportJsonFile[] = "report.json";
@@ -73,6 +73,7 @@ std::string scratch_folder_of(const std::string& scratch, const std::string& run
 struct RunId {
   std::string id;
   std::string scratch_folder;  ///< of this user, where traces of the run lie on a node while it goes on
+  std::string nodes;           ///< of the job, as Slurm writes them: "n[0-3]"; empty: not known
 };
 bool read_run_id(const std::string& folder, RunId& result);
 

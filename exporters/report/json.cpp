@@ -1,3 +1,4 @@
+#include "core/base/text.h"
 #include "exporters/report/places.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shares.h"
@@ -92,11 +93,22 @@ Json places(const RunReport& report) {
   return all;
 }
 
+/// {"job_id": "1234", ...}: variables of Slurm without the prefix, in small letters.
+Json launcher_facts(const RunReport& report) {
+  Json all = Json::object();
+  for (const LauncherFact& fact : report.launcher) {
+    if (!fact.name.starts_with(kLauncherFactPrefix)) continue;
+    all[lower_case(fact.name.substr(sizeof kLauncherFactPrefix - 1))] = fact.value;
+  }
+  return all;
+}
+
 Json per_rank(const RunReport& report) {
   Json all = Json::array();
   for (const RankRow& rank : report.ranks) {
     all.push_back({{"rank", rank.world_rank},
                    {"host", report.nodes[rank.node]},
+                   {"step_node", rank.step_node < 0 ? Json(nullptr) : Json(rank.step_node)},
                    {"mpi_time_s", seconds(rank.mpi_time_ns)},
                    {"calls", rank.calls},
                    {"startup_s", seconds(rank.startup_ns)},
@@ -211,6 +223,7 @@ Json object_of(const RunReport& report) {
   json["version"] = report.version;
   json["run_id"] = report.run_id;
   json["job"] = report.job;
+  json["slurm"] = launcher_facts(report);
   json["program"] = report.programs.empty() ? std::string() : report.programs.front();
   json["programs"] = report.programs;
   json["mpi_library"] = report.mpi_library;

@@ -7,7 +7,7 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -87,9 +87,14 @@ constexpr auto comm_row = [](auto& codec, auto& row) {
   codec.number(row.check.ranks);
   codec.number(row.check.differs);
 };
+constexpr auto fact_row = [](auto& codec, auto& row) {
+  codec.text(row.name);
+  codec.text(row.value);
+};
 constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);
   codec.number(row.node);
+  codec.signed_number(row.step_node);
   codec.signed_number(row.pid);
   codec.number(row.calls);
   codec.number(row.mpi_time_ns);
@@ -153,6 +158,7 @@ void describe(Codec& codec, Report& report) {
   codec.text(report.version);
   codec.text(report.run_id);
   codec.text(report.job);
+  codec.rows(report.launcher, kMaxLauncherFacts, fact_row);
   codec.text(report.world);
   codec.text(report.parent_world);
   codec.text(report.mpi_library);

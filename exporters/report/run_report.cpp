@@ -161,6 +161,13 @@ std::vector<const CommRow*> comms_that_differ(const RunReport& report) {
   return rows;
 }
 
+void add_facts(std::vector<LauncherFact>& mine, const std::vector<LauncherFact>& theirs) {
+  for (const LauncherFact& fact : theirs) {
+    const bool is_known = std::ranges::any_of(mine, [&](const LauncherFact& one) { return one.name == fact.name; });
+    if (!is_known && mine.size() < kMaxLauncherFacts) mine.push_back(fact);
+  }
+}
+
 void bound(RunReport& report) {
   bound_rows(report.functions, kMaxFunctions, {.name = kOthersName, .totals = {}}, function_key);
   bound_rows(report.comms, kMaxComms,
@@ -186,6 +193,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   take_if_empty(mine.version, theirs.version);
   take_if_empty(mine.run_id, theirs.run_id);
   take_if_empty(mine.job, theirs.job);
+  add_facts(mine.launcher, theirs.launcher);
   take_if_empty(mine.world, theirs.world);
   take_if_empty(mine.parent_world, theirs.parent_world);
   take_if_empty(mine.mpi_library, theirs.mpi_library);

@@ -28,6 +28,7 @@ inline constexpr std::size_t kMaxPending = 64;
 inline constexpr std::size_t kMaxPrograms = 8;
 inline constexpr std::size_t kMaxUnrecorded = 64;
 inline constexpr std::size_t kMaxNotes = 16;
+inline constexpr std::size_t kMaxLauncherFacts = 32;
 
 /// The name of a row that holds what the bounds left out.
 inline constexpr const char kOthersName[] = "(others)";
@@ -95,6 +96,7 @@ struct PlaceRow {
 struct RankRow {
   std::int32_t world_rank = 0;
   std::uint32_t node = 0;  ///< index into RunReport::nodes
+  std::int32_t step_node = -1;  ///< SLURM_NODEID: number of the node in the job step; -1: not under Slurm
   std::int64_t pid = 0;
   std::uint64_t calls = 0;
   std::uint64_t mpi_time_ns = 0;   ///< summed over threads, start-up included
@@ -155,6 +157,7 @@ struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
   std::string job;
+  std::vector<LauncherFact> launcher;  ///< ids of job and step; of each name that of the lowest rank
   std::string world;         ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::string mpi_library;

@@ -1,9 +1,11 @@
 #include "exporters/report/summary.h"
 
+#include "core/base/text.h"
 #include "exporters/report/places.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,7 @@
 namespace megascope::report {
 namespace {
 
+constexpr char kStepNodeFact[] = "SLURM_NODEID";
 constexpr std::size_t kMaxNameBytes = 200;
 constexpr std::size_t kMaxCommandBytes = 1024;
 constexpr std::uint64_t kCallsPerProgress = 1 << 16;
@@ -153,6 +156,10 @@ void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& re
   report.version = facts.version;
   report.run_id = cut(info.run_id);
   report.job = cut(info.job);
+  for (const LauncherFact& fact : info.launcher) {
+    const bool is_of_rank = fact.name == kStepNodeFact;
+    if (!is_of_rank && report.launcher.size() < kMaxLauncherFacts) report.launcher.push_back({cut(fact.name), cut(fact.value)});
+  }
   report.world = cut(info.world);
   report.parent_world = cut(info.parent_world);
   report.mpi_library = cut(info.mpi_library);
@@ -230,6 +237,8 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   RankRow rank;
   rank.world_rank = info.world_rank;
   rank.pid = info.pid;
+  const std::optional<std::uint64_t> step_node = parse_count(launcher_fact(info.launcher, kStepNodeFact));
+  if (step_node && *step_node <= INT32_MAX) rank.step_node = static_cast<std::int32_t>(*step_node);
   for (const FunctionRow& row : report.functions) {
     rank.calls += row.totals.calls;
     rank.mpi_time_ns += row.totals.time;

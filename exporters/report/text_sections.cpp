@@ -73,6 +73,19 @@ std::string end_text(const RunReport& report) {
 
 void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), lines.end()); }
 
+/// Empty when the job was not started under Slurm.
+std::string job_text(const RunReport& report) {
+  const auto fact = [&](const char* name) -> const std::string& { return launcher_fact(report.launcher, name); };
+  if (fact("SLURM_JOB_ID").empty()) return {};
+  std::string text = "Slurm job " + fact("SLURM_JOB_ID");
+  if (!fact("SLURM_ARRAY_TASK_ID").empty()) text += ", task " + fact("SLURM_ARRAY_TASK_ID") + " of array " + fact("SLURM_ARRAY_JOB_ID");
+  if (!fact("SLURM_STEP_ID").empty()) text += ", step " + fact("SLURM_STEP_ID");
+  if (!fact("SLURM_HET_SIZE").empty()) text += " of " + fact("SLURM_HET_SIZE") + " components";
+  if (!fact("SLURM_CLUSTER_NAME").empty()) text += ", cluster " + fact("SLURM_CLUSTER_NAME");
+  if (!fact("SLURM_JOB_NAME").empty()) text += ", named " + fact("SLURM_JOB_NAME");
+  return text;
+}
+
 /// Nothing of a program that used C only.
 std::string interfaces_text(std::uint8_t interfaces) {
   if ((interfaces & (kInterfaceFortran | kInterfaceFortran08)) == 0) return "";
@@ -156,6 +169,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
     program += fmt::format(" and {} more", report.programs.size() - 1);
   if (!program.empty()) append(lines, labelled("Program", program));
   append(lines, labelled("Run", run_text(report, shares)));
+  if (const std::string job = job_text(report); !job.empty()) append(lines, labelled("Job", job));
   if (!report.mpi_library.empty())
     append(lines, labelled("MPI library", printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
   if (!report.parent_world.empty()) {

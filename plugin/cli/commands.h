@@ -41,7 +41,13 @@ struct ExportArguments {
 };
 int export_run(const ExportArguments& arguments);
 
-int recover_traces(const std::string& folder);
+struct RecoverArguments {
+  std::string folder;                  ///< empty with is_for_all
+  bool is_for_all = false;             ///< every run of this user that left something on this node
+  bool is_quiet = false;               ///< says only what was brought in and what went wrong
+  std::vector<std::string> scratches;  ///< where they may have; empty: the usual places
+};
+int recover_traces(const RecoverArguments& arguments);
 
 struct HangArguments {
   std::string folder;

@@ -33,7 +33,7 @@ struct CommandLine {
   InfoArguments info;
   ReportArguments report;
   ExportArguments exports;
-  std::string recover_folder;
+  RecoverArguments recover;
   HangArguments hang;
   std::string hang_format = "text";
 
@@ -112,8 +112,17 @@ struct CommandLine {
   void add_recover() {
     CLI::App* command =
         app.add_subcommand("recover", "Brings back the traces that a killed run left on this node");
-    command->add_option("DIR", recover_folder, "Run folder")->required();
-    command->footer("Run it on every node of the run; it may be repeated.");
+    CLI::Option* folder = command->add_option("DIR", recover.folder, "Run folder");
+    CLI::Option* here = command->add_flag(
+        "--here", recover.is_for_all, "All runs of this user: each trace goes where it belongs");
+    command->add_option("--scratch", recover.scratches,
+                        "Folders where runs kept their buffers; MEGASCOPE_SCRATCH, TMPDIR, /tmp, /var/tmp, /dev/shm if "
+                        "not given")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    folder->excludes(here);
+    command->add_flag("-q,--quiet", recover.is_quiet, "Says only what was brought in and what went wrong");
+    command->footer("Run it on every node of the run; it may be repeated. Under Slurm collect.sh does so.");
   }
 
   void add_hang() {
@@ -141,7 +150,7 @@ struct CommandLine {
       hang.as_json = hang_format == "json";
       return show_hang(hang);
     }
-    return recover_traces(recover_folder);
+    return recover_traces(recover);
   }
 };
 
@@ -177,6 +186,8 @@ int run_main(std::vector<std::string> words) {
     std::vector<std::string> reversed(words.rbegin(), words.rend() - 1);  // what CLI11 takes
     line.app.parse(reversed);
     if (is_run && line.run.command.empty()) throw CLI::RequiredError("COMMAND");
+    const bool is_recover = line.app.got_subcommand("recover");
+    if (is_recover && line.recover.folder.empty() && !line.recover.is_for_all) throw CLI::RequiredError("DIR or --here");
   } catch (const CLI::ParseError& error) {
     return line.app.exit(error) == 0 ? kSuccess : kUnusable;
   }

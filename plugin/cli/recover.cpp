@@ -1,25 +1,81 @@
 #include "core/trace/recover.h"
 
 #include "core/base/text.h"
+#include "core/config/environment.h"
+#include "core/trace/run_folder.h"
 #include "plugin/cli/commands.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace megascope::cli {
+namespace {
 
-int recover_traces(const std::string& folder) {
+/// Which ranks' traces are not in the run folder, and where they may be.
+void say_missing(const std::string& folder, const trace::RecoverResult& result) {
+  std::vector<std::string> missing;
+  for (std::int32_t rank = 0; rank < result.world_size; ++rank) {
+    if (!std::ranges::binary_search(result.ranks, rank)) missing.push_back(std::to_string(rank));
+  }
+  if (missing.empty()) return;
+  constexpr std::size_t kMostNamed = 32;
+  std::string line = std::to_string(missing.size()) + " of " + std::to_string(result.world_size) + " ranks miss: ";
+  if (missing.size() > kMostNamed) missing.resize(kMostNamed), missing.emplace_back("...");
+  line += joined(missing, " ") + "; their traces may be on other nodes";
+  trace::RunId id;
+  const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
+  if (has_nodes) line += " of " + id.nodes;
+  say(line + ": run this there" + (has_nodes ? ", or collect.sh" : ""));
+}
+
+int recover_into(const RecoverArguments& arguments, const std::string& folder, const std::vector<std::string>& scratches) {
   trace::RecoverResult result;
-  const Status status = trace::recover_run(folder, result);
+  const Status status = trace::recover_run(folder, result, scratches);
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
-    say(status.message());
+    if (!arguments.is_quiet || !result.problems.empty()) say(status.message());
     return kUnusable;
   }
   for (const std::string& path : result.recovered) std::printf("recovered %s\n", path.c_str());
+  if (arguments.is_quiet) return kSuccess;
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
               result.trace_count == 1 ? "trace" : "traces", folder.c_str(),
               shell_quoted(folder).c_str());
+  say_missing(folder, result);
   return kSuccess;
+}
+
+/// Where runs keep their buffers unless MEGASCOPE_SCRATCH says otherwise.
+std::vector<std::string> usual_scratches() {
+  std::vector<std::string> folders;
+  for (const std::string& folder : {config::environment_value("MEGASCOPE_SCRATCH"), config::environment_value("TMPDIR"),
+                                    std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
+    const bool is_new = std::ranges::find(folders, folder) == folders.end();
+    if (!folder.empty() && is_new) folders.push_back(folder);
+  }
+  return folders;
+}
+
+int recover_all(const RecoverArguments& arguments, const std::vector<std::string>& scratches) {
+  int worst = kSuccess;
+  for (const trace::Leftover& left : trace::find_leftovers(scratches)) {
+    if (left.is_running) {
+      if (!arguments.is_quiet) say(left.scratch_folder + " is of a run that goes on: left where it is");
+    } else if (left.run_folder.empty()) {
+      say(left.scratch_folder + " stays: its run folder is not to be seen from here");
+      worst = kUnusable;
+    } else {
+      worst = std::max(worst, recover_into(arguments, left.run_folder, {left.scratch}));
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+int recover_traces(const RecoverArguments& arguments) {
+  const std::vector<std::string> scratches = arguments.scratches.empty() ? usual_scratches() : arguments.scratches;
+  return arguments.is_for_all ? recover_all(arguments, scratches) : recover_into(arguments, arguments.folder, scratches);
 }
 
 }  // namespace megascope::cli

@@ -109,6 +109,27 @@ std::string slurm_job() {
   return job + "." + step;
 }
 
+std::vector<LauncherFact> slurm_facts() {
+  constexpr std::size_t kMostBytes = 1024;
+  constexpr const char* kNames[] = {
+      "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_STEP_ID", "SLURM_NODEID", "SLURM_JOB_NODELIST",
+      "SLURM_STEP_NODELIST", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_HET_SIZE", "SLURM_HET_JOB_ID",
+      "SLURM_RESTART_COUNT"};
+  std::vector<LauncherFact> facts;
+  for (const char* name : kNames) {
+    std::string value = config::environment_value(name).substr(0, kMostBytes);
+    if (!value.empty()) facts.push_back({name, std::move(value)});
+  }
+  return facts;
+}
+
+std::string slurm_nodes() { return config::environment_value("SLURM_JOB_NODELIST"); }
+
+std::string known_run_folder(const config::Options& options) {
+  if (options.out.empty() && slurm_job().empty()) return {};
+  return absolute(wanted_run_folder(options, host_name(), getpid()));
+}
+
 std::string host_name() {
   const std::string node = config::environment_value("SLURMD_NODENAME");
   if (!node.empty()) return node;

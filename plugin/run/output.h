@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/config/options.h"
+#include "core/record/definitions.h"
 
 /// Where a run puts its files.
 namespace megascope::run {
@@ -26,6 +28,12 @@ std::string wanted_run_folder(const config::Options& options, const std::string&
 
 /// "<job>.<step>" under Slurm, else empty.
 std::string slurm_job();
+/// Ids of job, step and node, as Slurm set them; empty elsewhere. Values are cut at 1024 bytes.
+std::vector<LauncherFact> slurm_facts();
+/// Nodes of the job as Slurm writes them, "n[0-3]"; empty elsewhere.
+std::string slurm_nodes();
+/// The run folder that any rank can name, absolute: MEGASCOPE_OUT, or the default under Slurm; else empty.
+std::string known_run_folder(const config::Options& options);
 /// SLURMD_NODENAME, else the host name.
 std::string host_name();
 std::string executable_path();

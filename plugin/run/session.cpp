@@ -80,6 +80,8 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.command_line = command_line();
   info.mpi_library = facts.mpi_library;
   info.job = slurm_job();
+  info.launcher = slurm_facts();
+  info.run_folder = known_run_folder(options_.values);
   info.world = facts.world;
   info.parent_world = facts.parent_world;
   info.is_solo = is_alone_;
@@ -130,7 +132,7 @@ void Session::make_folder() {
   Status status = make_run_folder(wanted, folder_);
   if (!status.is_ok()) folder_.clear();
   if (status.is_ok()) {
-    status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n");
+    status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n");
   }
   if (status.is_ok()) status = write_text_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_));
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);

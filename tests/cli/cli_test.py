@@ -67,7 +67,8 @@ class Usage(Case):
                             (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
                             (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
                             (["export", "d", "-f", "otf2", "-j", "0"], "jobs"), (["hang"], "DIR"),
-                            (["hang", "d", "--format", "xml"], "format")):
+                            (["hang", "d", "--format", "xml"], "format"), (["recover"], "DIR or --here"),
+                            (["recover", "--here", "d"], "excludes")):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertRegex(result.stderr, "^megascope: ")

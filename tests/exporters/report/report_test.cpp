@@ -93,6 +93,25 @@ TEST(ReportFiles, AreSummedByNameOverRanks) {
   EXPECT_THAT(to_json(report), HasSubstr("\"bytes_written\": 2000"));
 }
 
+TEST(ReportOfSlurm, TellsTheJobOnceAndTheNodeOfEachRank) {
+  const auto rank_of_step = [](std::int32_t rank) {
+    ProcessDefinitions definitions;
+    definitions.info.world_rank = rank;
+    definitions.info.world_size = 2;
+    definitions.info.launcher = {{"SLURM_JOB_ID", std::to_string(17 + rank)}, {"SLURM_NODEID", std::to_string(3 + rank)}};
+    if (rank == 1) definitions.info.launcher.push_back({"SLURM_STEP_ID", "5"});
+    return summarize(definitions, Profile(), {});
+  };
+  RunReport report = rank_of_step(0);
+  merge(report, rank_of_step(1));
+  RunReport travelled;
+  ASSERT_TRUE(parse(bytes_of(report), travelled).is_ok());
+  EXPECT_THAT(travelled.launcher, ElementsAre(LauncherFact{"SLURM_JOB_ID", "17"}, LauncherFact{"SLURM_STEP_ID", "5"}));
+  EXPECT_EQ(travelled.ranks[0].step_node, 3);
+  EXPECT_EQ(travelled.ranks[1].step_node, 4);
+  EXPECT_THAT(to_json(travelled), HasSubstr("\"slurm\": {\n    \"job_id\": \"17\",\n    \"step_id\": \"5\"\n  }"));
+}
+
 TEST(Report, SumsTwoRanksByHand) {
   const RunReport report = sample_report(2, 10);
   ASSERT_EQ(report.ranks.size(), 2u);
