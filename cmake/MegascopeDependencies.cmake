@@ -1,6 +1,7 @@
 # One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
-#   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW)
+#   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
+#   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
@@ -62,6 +63,14 @@ if(NOT MEGASCOPE_WITH_LIBDW STREQUAL "OFF")
   megascope_find_library(libdw HEADER elfutils/libdw.h LIBRARY dw)
   if(MEGASCOPE_WITH_LIBDW STREQUAL "ON")
     megascope_require(libdw libdw-dev)
+  endif()
+endif()
+
+set(MEGASCOPE_HAVE_SLURM FALSE)
+if(NOT MEGASCOPE_WITH_SLURM STREQUAL "OFF")
+  megascope_find_library(slurm HEADER slurm/spank.h)
+  if(MEGASCOPE_WITH_SLURM STREQUAL "ON")
+    megascope_require(slurm libslurm-dev)
   endif()
 endif()
 

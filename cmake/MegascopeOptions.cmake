@@ -9,6 +9,7 @@ endfunction()
 
 megascope_feature_option(OTF2 "Export to OTF2")
 megascope_feature_option(LIBDW "Lines of call sites")
+megascope_feature_option(SLURM "Plugin for Slurm (srun --megascope)")
 megascope_feature_option(CUDA "GPU activity")
 megascope_feature_option(LIVE "Live view")
 megascope_feature_option(FORTRAN "Fortran interfaces")

@@ -23,6 +23,21 @@ missing_packages() {
   done
 }
 
+# Debian starts the daemons of what it installs; what we install for tests is started by the tests.
+without_daemons() {  # without_daemons COMMAND...: as root
+  local policy=/usr/sbin/policy-rc.d
+  if [ -e "$policy" ]; then
+    "$@"
+    return
+  fi
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+  local status=0
+  "$@" || status=$?
+  "${as_root[@]}" rm -f "$policy"
+  return $status
+}
+
 install_packages() {
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
@@ -36,7 +51,7 @@ install_packages() {
   echo "setup: installing $*"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq)
   "${apt[@]}" update
-  "${apt[@]}" install -y --no-install-recommends "$@"
+  without_daemons "${apt[@]}" install -y --no-install-recommends "$@"
 }
 
 record_versions() {
@@ -45,7 +60,7 @@ record_versions() {
     . /etc/os-release && echo "system $PRETTY_NAME"
     echo "kernel $(uname -r) $(uname -m)"
     local section package
-    for section in build test apps bench; do
+    for section in build test apps slurm bench; do
       for package in $(packages_of "$section"); do
         is_installed "$package" && dpkg-query -W -f '${Package} ${Version}\n' "$package"
       done

@@ -3,7 +3,7 @@
 #   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, those
 #                             that make the same calls with MPICH, and the unit tests and small MPI programs under
 #                             sanitizers
-#   scripts/test.sh --quick   the preset ci without the tests labelled apps or slow
+#   scripts/test.sh --quick   the preset ci without the tests labelled apps, slow or slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,11 +41,11 @@ if [ $quick = yes ]; then
   scripts/setup.sh build test
   tests/tools/trace_processor/fetch.sh || true
   build ci
-  run_tests ci -LE '^(apps|slow)$'
+  run_tests ci -LE '^(apps|slow|slurm)$'
   exit
 fi
 
-scripts/setup.sh build test apps mpich
+scripts/setup.sh build test apps mpich slurm
 tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0

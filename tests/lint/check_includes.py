@@ -13,7 +13,7 @@ LEVELS = {
     "plugin/nvtx": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
 }
 # Folders outside the house may include any room.
-OUTSIDE = ("tests", "bench", "examples", "python", "viewer")
+OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
 # Vendor headers, and the only rooms (or file names) that may include them.
 VENDORS = [
     (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer",)),
@@ -24,6 +24,7 @@ VENDORS = [
     (r"CLI/.*", ("plugin/cli",)),
     (r"nvtx3/.*", ("plugin/nvtx",)),
     (r"cuda.*\.h|cupti.*\.h|nvml\.h", ("gpu_layer", "_cuda.")),
+    (r"slurm/.*", ("slurm",)),
     (r"zlib\.h|zstd\.h", ("exporters", "plugin/cli", "analysis")),
     (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/cli", "plugin/tensors", "plugin/live")),
     (r"thread|mutex|future|condition_variable|pthread\.h",

@@ -1,0 +1,144 @@
+"""Programs started on a real Slurm in every way that users know, with the installed library: one run folder with all ranks, nodes
+told apart, ids of job, step and node, right counts; output and exit status as without us."""
+
+import os
+import shutil
+import subprocess
+
+import lab
+
+LAPS = 50
+NOBODY = 65534
+TWO = ["-N2", "-n2", "-w", "n0,n1"]
+NODES = ["n0", "n1", "n2", "n3"]
+
+
+class Srun(lab.Case):
+    def test_the_bare_command_finds_the_library_by_name(self):
+        self.needs_isolation()
+        result = self.call("srun", "-Q", "-N4", "-n8", "--ntasks-per-node=2", "--export=LD_PRELOAD=libmegascope.so", "./app", str(LAPS))
+        self.assertEqual(result.stdout, "8 ranks, sum 28\n")
+        self.assertIn("megascope: 0.1.0, 8 ranks on 4 nodes, writes to " + self.folder, result.stderr)
+        self.assertNotIn("cannot be preloaded", result.stderr)
+        folder = self.run_folder()
+        for report in (self.report(), self.stored_report()):
+            self.check_whole(report, 8, LAPS, [node for node in NODES for _ in range(2)])
+            self.check_ids(report, folder)
+            self.assertEqual([row["step_node"] for row in report["per_rank"]], [0, 0, 1, 1, 2, 2, 3, 3])
+            self.assertEqual(report["nodes"], NODES)
+        self.assertEqual({row["format"] for row in self.stored_report()["exports"]}, {"otf2", "perfetto"})
+        self.assertRegex(self.call(self.lab.command, "report", folder).stdout,
+                         r"Job             Slurm job \d+, step 0, cluster megascope, named app\n")
+
+    def check_ids(self, report, folder):
+        job, step = report["job"].split(".")
+        self.assertEqual(os.path.basename(folder), f"megascope-{job}.{step}")
+        expected = {"cluster_name": "megascope", "job_id": job, "step_id": step, "job_name": "app",
+                    "job_nodelist": "n[0-3]", "step_nodelist": "n[0-3]"}
+        self.assertEqual(report["slurm"], expected)
+
+    def test_the_task_sees_almost_no_environment(self):
+        self.needs_isolation()
+        words = ["srun", "-Q", "-N1", "-n1", "--export=LD_PRELOAD=libmegascope.so", "/usr/bin/env"]
+        names = {line.partition("=")[0] for line in self.call(*words).stdout.splitlines()}
+        self.assertFalse(names & {"PATH", "HOME", "USER", "LD_LIBRARY_PATH"}, names)
+
+    def test_options_are_handed_on_with_all(self):
+        setting = f"--export=ALL,LD_PRELOAD={self.lab.library},MEGASCOPE_REPORT=short,MEGASCOPE_MPI=-MPI_Comm_rank+-MPI_Comm_size"
+        result = self.call("srun", "-Q", "-N4", "-n4", setting, "./app", str(LAPS), variables={"MEGASCOPE_OUT": "asked/for", "MEGASCOPE_EXPORT": "otf2,chrome"})
+        self.assertEqual(result.stdout, "4 ranks, sum 6\n")
+        self.check_whole(self.report(self.folder + "/asked/for"), 4, LAPS, NODES)
+        exports = self.stored_report(self.folder + "/asked/for")["exports"]
+        self.assertEqual({row["format"] for row in exports}, {"otf2", "chrome"})
+        self.assertNotIn("MPI_Comm_size", self.report(self.folder + "/asked/for")["functions"])
+        self.assertNotIn("MPI functions by time", result.stderr)
+
+    def test_the_library_path_may_be_handed_on(self):
+        setting = "--export=LD_PRELOAD=libmegascope.so,LD_LIBRARY_PATH,PATH,OMPI_MCA_btl_tcp_if_include"
+        self.call("srun", "-Q", *TWO, setting, "./app", str(LAPS),
+                  variables={"LD_LIBRARY_PATH": os.path.dirname(self.lab.library)})
+        self.check_whole(self.report(), 2, LAPS, NODES[:2])
+
+    def test_output_and_exit_status_are_the_programs(self):
+        words = ["srun", "-Q", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}"]
+        bare = self.call("srun", "-Q", *TWO, "./app", "3", "exit", "7", expected=7)
+        recorded = self.call(*words, "./app", "3", "exit", "7", expected=7)
+        self.assertEqual(recorded.stdout, bare.stdout)
+        self.check_whole(self.report(), 2, 3, NODES[:2])
+
+    def test_every_step_of_a_job_has_a_run_folder(self):
+        text = f"""#!/bin/sh
+            srun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app {LAPS}
+            srun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app 7
+            """
+        self.sbatch(text, *TWO)
+        first, second = sorted(name for name in os.listdir(self.folder) if name.startswith("megascope-"))
+        self.check_whole(self.report(f"{self.folder}/{first}"), 2, LAPS, NODES[:2])
+        self.check_whole(self.report(f"{self.folder}/{second}"), 2, 7, NODES[:2])
+        self.assertEqual((first[-2:], second[-2:]), (".0", ".1"))
+
+    def test_the_batch_script_itself_may_be_preloaded(self):
+        self.sbatch("#!/bin/bash\nhostname\nsrun -Q ./app 9\n", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}")
+        self.check_whole(self.report(), 2, 9, NODES[:2])
+
+    def test_array_tasks_tell_theirs(self):
+        text = f"#!/bin/sh\nsrun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app 5\n"
+        self.sbatch(text, "-N1", "-n1", "--array=3,4")
+        reports = [self.report(f"{self.folder}/{name}") for name in os.listdir(self.folder) if name.startswith("megascope-")]
+        self.assertEqual({report["slurm"]["array_task_id"] for report in reports}, {"3", "4"})
+        self.assertEqual(len({report["slurm"]["array_job_id"] for report in reports}), 1)
+
+    def test_components_of_a_heterogeneous_job_are_one_run(self):
+        words = ["-N1", "-n1", "-w", "n0", f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", str(LAPS)]
+        result = self.call("srun", "-Q", *words, ":", "-N2", "-n2", "-w", "n1,n2", *words[4:])
+        self.assertEqual(result.stdout, "3 ranks, sum 3\n")
+        report = self.report()
+        self.check_whole(report, 3, LAPS, NODES[:3])
+        self.assertEqual(report["slurm"]["het_size"], "2")
+
+    def test_another_user(self):
+        if shutil.which("setpriv") is None:
+            self.skipTest("no setpriv")
+        result = self.call("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "srun", "-Q", *TWO,
+                           f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", str(LAPS))
+        self.assertEqual(result.stdout, "2 ranks, sum 1\n")
+        self.check_whole(self.report(), 2, LAPS, NODES[:2])
+        self.assertEqual(os.stat(self.run_folder()).st_uid, NOBODY)
+
+
+class Mpirun(lab.Case):
+    """There SLURM_PROCID is that of Open MPI's daemon, not of the rank."""
+
+    def mpirun(self, count):
+        return ["mpirun.openmpi", "--mca", "plm_slurm_args", "--mpi=none", "-n", str(count), "-x", f"LD_PRELOAD={self.lab.library}", "./app",
+                str(LAPS)]
+
+    def test_in_an_allocation(self):
+        result = self.call("salloc", "-Q", "-N2", "-n4", "-w", "n0,n1", "--ntasks-per-node=2", *self.mpirun(4))
+        self.assertIn("4 ranks, sum 6\n", result.stdout)
+        report = self.report()
+        self.check_whole(report, 4, LAPS, ["n0", "n0", "n1", "n1"])
+        self.assertEqual(report["slurm"]["job_nodelist"], "n[0-1]")
+
+    def test_in_a_batch_script(self):
+        self.sbatch("#!/bin/sh\n" + " ".join(self.mpirun(4)) + "\n", "-N2", "-n4", "-w", "n0,n1", "--ntasks-per-node=2")
+        report = self.report()
+        self.check_whole(report, 4, LAPS, ["n0", "n0", "n1", "n1"])
+        self.assertTrue(report["slurm"]["job_id"])
+
+
+class Bare(lab.Case):
+    def test_a_wrong_path_leaves_the_program_alone(self):
+        result = self.call("srun", "-Q", *TWO, "--export=ALL,LD_PRELOAD=/nosuch/libmegascope.so", "./app", "3")
+        self.assertEqual(result.stdout, "2 ranks, sum 1\n")
+        self.assertIn("cannot be preloaded", result.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("megascope")], [])
+
+    def test_programs_without_mpi_leave_nothing(self):
+        result = self.call("srun", "-Q", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}", "date")
+        self.assertEqual((len(result.stdout.splitlines()), result.stderr), (2, ""))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["app"])
+
+
+if __name__ == "__main__":
+    lab.main()
