@@ -90,7 +90,8 @@ Answer get_with(const char* attribute, std::int32_t rank, const char* key, std::
 Answer get(std::int32_t rank, const char* key, std::string& text) { return get_with(PMIX_IMMEDIATE, rank, key, text); }
 
 Answer get_late(std::int32_t rank, const char* key, std::string& text) {
-  return get_with(must_fetch_again() ? kFetchAgain : PMIX_IMMEDIATE, rank, key, text);
+  const Answer known = get(rank, key, text);  // another rank of this node may have fetched it
+  return known == Answer::kNothing && must_fetch_again() ? get_with(kFetchAgain, rank, key, text) : known;
 }
 
 void share() {

@@ -110,6 +110,11 @@ class Collect(lab.Case):
         self.collect(folder)
         self.assertEqual(self.report(folder)["missing_ranks"], [])
 
+    def test_inside_of_another_job(self):
+        folder = self.killed_run()
+        self.call("salloc", "-Q", "-N1", "-n1", "-w", "n0", f"{self.lab.scripts}/collect.sh", folder)
+        self.assertEqual(self.report(folder)["missing_ranks"], [])
+
     def test_bad_input_is_named(self):
         self.assertIn("is not a folder", self.collect("nosuch", expected=2).stderr)
         self.assertIn("collect.sh RUN_FOLDER", self.collect(expected=2).stdout)
@@ -149,6 +154,7 @@ class Epilog(Collect):
 
     test_recover_alone_says_what_is_missing_and_where = None
     test_a_node_that_is_down_is_named = None
+    test_inside_of_another_job = None
     test_bad_input_is_named = None
 
 
