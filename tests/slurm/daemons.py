@@ -65,7 +65,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=1
 SlurmdParameters=config_overrides
 MpiDefault=pmix
-ReturnToService=2
+ReturnToService=0
 KillWait={kill_wait_s}
 SlurmdTimeout=300
 MessageTimeout=30

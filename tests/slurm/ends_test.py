@@ -129,8 +129,7 @@ class LostNode(Case):
         self.assertEqual(report["missing_ranks"], [3])
         self.assertEqual(report["functions"]["MPI_Sendrecv"]["calls"], 3 * LAPS)
         self.lab.start_node("n3")
-        self.call("scontrol", "update", "nodename=n3", "state=resume")
-        self.wait_for("n3", lambda: self.call("sinfo", "-h", "-n", "n3", "-o", "%t").stdout.strip() == "idle")
+        self.resume("n3")
         self.check_pieces()
 
     def kill_node(self, node):

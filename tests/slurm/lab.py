@@ -181,6 +181,11 @@ class Case(unittest.TestCase):
                 self.fail(f"not within {limit_s} s: {what}\n{self.output()}{self.output('job.out')}")
             time.sleep(0.1)
 
+    def resume(self, node):
+        """Back from `down`; it may have come back by itself."""
+        self.call("scontrol", "update", f"nodename={node}", "state=resume", expected=None)
+        self.wait_for(node, lambda: self.call("sinfo", "-h", "-n", node, "-o", "%t").stdout.strip() == "idle")
+
     def run_folder(self, name="megascope-*"):
         """The only run folder that there is."""
         found = glob.glob(f"{self.folder}/{name}")
