@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "mpi_layer/abi.h"
@@ -16,8 +17,11 @@
 
 namespace megascope::mpi {
 
-/// What a call says beyond "it was called": nothing.
+/// What a call says beyond "it was called": nothing. One that says something has in kTells what, for people: `megascope info`
+/// shows it, and a test compares it with what is recorded. kNamesObject: it leaves arguments untold that mean something, and
+/// says what the call is about, or how large what it made is.
 struct NoMeaning {
+  static constexpr std::string_view kTells = "";
   /// Before the call. May replace an ignored status by one of ours. Never fails, never communicates.
   template <class... Args>
   static void describe(MpiThread&, CallRecord&, Args&...) noexcept {}

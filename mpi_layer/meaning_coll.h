@@ -3,6 +3,7 @@
 #include "mpi_layer/coll_bytes.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/requests.h"
+#include "mpi_layer/told.h"
 
 /// Collectives: root, bytes sent and received, sequence number on the communicator; nonblocking ones their request.
 /// A shape serves the blocking and the nonblocking form, which differ by a request at the end. MPI-4.1 §6; OTF2
@@ -48,11 +49,13 @@ using Type = MPI_Datatype;
 }
 
 struct Barrier {
+  static constexpr std::string_view kTells = "communicator, sequence number";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     begin(thread, call, comm);
   }
 };
 struct Bcast {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int count, Type type, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -62,6 +65,7 @@ struct Bcast {
   }
 };
 struct Gather {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -71,6 +75,7 @@ struct Gather {
   }
 };
 struct Gatherv {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -82,6 +87,7 @@ struct Gatherv {
   }
 };
 struct Scatter {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void* recvbuf,
                        int recvcount, Type recvtype, int root, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -92,6 +98,7 @@ struct Scatter {
   }
 };
 struct Scatterv {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype,
                        void* recvbuf, int recvcount, Type recvtype, int root, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -103,6 +110,7 @@ struct Scatterv {
   }
 };
 struct Alltoall {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        int recvcount, Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -111,6 +119,7 @@ struct Alltoall {
   }
 };
 struct Allgatherv {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -121,6 +130,7 @@ struct Allgatherv {
   }
 };
 struct Alltoallv {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*, Type sendtype,
                        void*, const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -131,6 +141,7 @@ struct Alltoallv {
   }
 };
 struct Alltoallw {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, const int* sendcounts, const int*,
                        const auto& sendtypes, void*, const int* recvcounts, const int*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
@@ -141,6 +152,7 @@ struct Alltoallw {
   }
 };
 struct Reduce {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op, int root,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -150,6 +162,7 @@ struct Reduce {
   }
 };
 struct Allreduce {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -158,6 +171,7 @@ struct Allreduce {
   }
 };
 struct ReduceScatter {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, const int* recvcounts, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin_with_array(thread, call, comm);
@@ -166,6 +180,7 @@ struct ReduceScatter {
   }
 };
 struct ReduceScatterBlock {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int recvcount, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -175,6 +190,7 @@ struct ReduceScatterBlock {
 };
 template <bool kIsExclusive>
 struct Scan {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void* sendbuf, void*, int count, Type type, MPI_Op,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -198,6 +214,7 @@ struct Scan {
   return sum;
 }
 struct NeighborAlltoall {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*, int recvcount,
                        Type recvtype, MPI_Comm comm, MPI_Request* = nullptr) noexcept {
     CommState* state = begin(thread, call, comm);
@@ -208,6 +225,7 @@ struct NeighborAlltoall {
   }
 };
 struct NeighborAllgatherv {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, int sendcount, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -219,6 +237,7 @@ struct NeighborAllgatherv {
   }
 };
 struct NeighborAlltoallv {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const int*, Type sendtype, void*,
                        const int* recvcounts, const int*, Type recvtype, MPI_Comm comm,
                        MPI_Request* = nullptr) noexcept {
@@ -230,6 +249,7 @@ struct NeighborAlltoallv {
   }
 };
 struct NeighborAlltoallw {
+  static constexpr std::string_view kTells = "communicator, sequence number, bytes sent, bytes received";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, const void*, const int* sendcounts, const MPI_Aint*,
                        const auto& sendtypes, void*, const int* recvcounts, const MPI_Aint*, const auto& recvtypes,
                        MPI_Comm comm, MPI_Request* = nullptr) noexcept {
@@ -270,7 +290,7 @@ struct Blocking : Shape {
 }
 
 template <class Shape>
-struct Nonblocking : Shape {
+struct Nonblocking : Also<Shape, "request"> {
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
     started(thread, call, rc, *last_of(args...));

@@ -3,24 +3,32 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/regions.h"
+#include "mpi_layer/told.h"
 #include "mpi_layer/windows.h"
 
-/// Communicators: their making, naming and end, and which one a query is about. MPI-4.1 §7, §8.
+/// Communicators: their making, naming and end, and which one a query is about. MPI-4.1 §7.
 namespace megascope::mpi {
 
 namespace comm {
 
 /// Says which communicator the call is about, no more.
 struct About : NoMeaning {
+  static constexpr std::string_view kTells = "communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     set_comm(thread, call, first_of(args...));
   }
 };
 
+/// The same, where the call has arguments that mean more.
+struct Object : About {
+  static constexpr bool kNamesObject = true;
+};
+
 /// Made by a call that is collective over the whole of the communicator given.
 template <Fn F>
 struct CollectiveCreation {
+  static constexpr std::string_view kTells = "communicator, sequence number, new communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     coll::begin(thread, call, first_of(args...));
@@ -35,22 +43,24 @@ struct CollectiveCreation {
 
 }  // namespace comm
 
-#define MEGASCOPE_CREATION(name) \
-  template <> struct Meaning<Fn::name> : comm::CollectiveCreation<Fn::name> {};
+#define MEGASCOPE_CREATION(name, ...) \
+  template <> struct Meaning<Fn::name> : Tells<comm::CollectiveCreation<Fn::name> __VA_OPT__(,) __VA_ARGS__> {};
 MEGASCOPE_CREATION(Comm_dup)
 MEGASCOPE_CREATION(Comm_dup_with_info)
 MEGASCOPE_CREATION(Comm_create)
-MEGASCOPE_CREATION(Comm_split)
-MEGASCOPE_CREATION(Comm_split_type)
-MEGASCOPE_CREATION(Intercomm_merge)
-MEGASCOPE_CREATION(Cart_create)
-MEGASCOPE_CREATION(Cart_sub)
-MEGASCOPE_CREATION(Graph_create)
-MEGASCOPE_CREATION(Dist_graph_create)
-MEGASCOPE_CREATION(Dist_graph_create_adjacent)
+MEGASCOPE_CREATION(Comm_split, Told{1, ValueName::kColor}, Told{2, ValueName::kKey})
+MEGASCOPE_CREATION(Comm_split_type, Told{1, ValueName::kSplitType}, Told{2, ValueName::kKey})
+MEGASCOPE_CREATION(Intercomm_merge, Told{1, ValueName::kHigh})
+MEGASCOPE_CREATION(Cart_create, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1}, Told{4, ValueName::kReorder})
+MEGASCOPE_CREATION(Cart_sub, Told{1, ValueName::kRemains, Told::kGrid})
+MEGASCOPE_CREATION(Graph_create, Told{1, ValueName::kNodes}, Told{4, ValueName::kReorder})
+MEGASCOPE_CREATION(Dist_graph_create, Told{1, ValueName::kNodes}, Told{7, ValueName::kReorder})
+MEGASCOPE_CREATION(Dist_graph_create_adjacent, Told{1, ValueName::kSources}, Told{4, ValueName::kDestinations},
+                   Told{8, ValueName::kReorder})
 #undef MEGASCOPE_CREATION
 
 template <> struct Meaning<Fn::Comm_idup> {
+  static constexpr std::string_view kTells = "communicator, sequence number, new communicator, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, MPI_Comm*, MPI_Request*) noexcept {
     coll::begin(thread, call, comm);
   }
@@ -63,7 +73,9 @@ template <> struct Meaning<Fn::Comm_idup> {
   }
 };
 
-template <> struct Meaning<Fn::Comm_create_group> : comm::About {
+namespace comm {
+
+struct GroupCreation : Also<About, "new communicator"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Group group, int tag,
                        MPI_Comm* result) noexcept {
     if (rc != MPI_SUCCESS) return;
@@ -71,18 +83,16 @@ template <> struct Meaning<Fn::Comm_create_group> : comm::About {
     adopt_comm(thread, *result, group_origin(mpi_name(Fn::Comm_create_group), call.state, members, tag));
   }
 };
-
-template <> struct Meaning<Fn::Intercomm_create> : comm::About {
+struct Bridge : Also<About, "new communicator"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, int, MPI_Comm, int, int tag,
                        MPI_Comm* result) noexcept {
     if (rc == MPI_SUCCESS) adopt_intercomm(thread, *result, mpi_name(Fn::Intercomm_create), call.state, tag);
   }
 };
 
-namespace comm {
-
 /// The communicator ends with this call.
 struct End {
+  static constexpr std::string_view kTells = "communicator";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm* comm) noexcept {
     if (comm == nullptr) return;
     set_comm(thread, call, *comm);
@@ -99,6 +109,9 @@ struct End {
 
 }  // namespace comm
 
+template <> struct Meaning<Fn::Comm_create_group> : Tells<comm::GroupCreation, Told{2, ValueName::kMessageTag}> {};
+template <> struct Meaning<Fn::Intercomm_create>
+    : Tells<comm::Bridge, Told{1, ValueName::kLocalLeader}, Told{3, ValueName::kRemoteLeader}, Told{4, ValueName::kMessageTag}> {};
 template <> struct Meaning<Fn::Comm_free> : comm::End {};
 template <> struct Meaning<Fn::Comm_disconnect> : comm::End {};
 
@@ -108,29 +121,7 @@ template <> struct Meaning<Fn::Comm_set_name> : comm::About {
   }
 };
 
-/// A freed datatype's handle may come back as another type: in another thread before MPI_Type_free has returned, here after
-/// an attribute function has used the type for the last time.
-template <> struct Meaning<Fn::Type_free> {
-  static constexpr bool kKeepsBooksOnly = true;
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Datatype*) noexcept {
-    g_type_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
-    if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-};
-
-/// The same for groups, which synchronisations of windows name.
-template <> struct Meaning<Fn::Group_free> {
-  static constexpr bool kKeepsBooksOnly = true;
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Group*) noexcept {
-    g_group_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Group*) noexcept {
-    if (rc == MPI_SUCCESS) g_group_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-};
-
+// What these ask for stands in the communicator's definition: its members, the caller's rank among them, names.
 #define MEGASCOPE_ABOUT(name) \
   template <> struct Meaning<Fn::name> : comm::About {};
 MEGASCOPE_ABOUT(Comm_rank)
@@ -140,22 +131,9 @@ MEGASCOPE_ABOUT(Comm_test_inter)
 MEGASCOPE_ABOUT(Comm_group)
 MEGASCOPE_ABOUT(Comm_remote_group)
 MEGASCOPE_ABOUT(Comm_get_name)
-MEGASCOPE_ABOUT(Comm_get_info)
-MEGASCOPE_ABOUT(Comm_set_info)
-MEGASCOPE_ABOUT(Topo_test)
-MEGASCOPE_ABOUT(Cart_coords)
-MEGASCOPE_ABOUT(Cart_get)
-MEGASCOPE_ABOUT(Cart_map)
-MEGASCOPE_ABOUT(Cart_rank)
-MEGASCOPE_ABOUT(Cart_shift)
-MEGASCOPE_ABOUT(Cartdim_get)
-MEGASCOPE_ABOUT(Graph_get)
-MEGASCOPE_ABOUT(Graph_map)
-MEGASCOPE_ABOUT(Graph_neighbors)
-MEGASCOPE_ABOUT(Graph_neighbors_count)
-MEGASCOPE_ABOUT(Graphdims_get)
-MEGASCOPE_ABOUT(Dist_graph_neighbors)
-MEGASCOPE_ABOUT(Dist_graph_neighbors_count)
 #undef MEGASCOPE_ABOUT
+template <> struct Meaning<Fn::Comm_compare> : Tells<comm::Object, Told{2, ValueName::kComparison}> {};
+template <> struct Meaning<Fn::Comm_get_info> : comm::Object {};
+template <> struct Meaning<Fn::Comm_set_info> : comm::Object {};
 
 }  // namespace megascope::mpi

@@ -5,6 +5,7 @@
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/requests.h"
+#include "mpi_layer/told.h"
 #include "mpi_layer/types.h"
 
 /// Files: which one, bytes asked for and transferred, offset where it is explicit. A call on a file is on the communicator of
@@ -69,6 +70,7 @@ struct Collective : Call {
 /// What is asked for is kept in `second` while MPI works.
 template <FactKind kKind, bool kIsCollective>
 struct Transfer {
+  static constexpr std::string_view kTells = "communicator, file, offset where given, file bytes";
   [[gnu::always_inline]] static void ask(MpiThread& thread, CallRecord& call, MPI_File file, std::uint64_t offset,
                                          int count, MPI_Datatype type) noexcept {
     set_file(thread, call, file);
@@ -121,7 +123,7 @@ struct Blocking : Transfer<kKind, kIsCollective> {
 };
 
 template <FactKind kKind, bool kIsCollective = false>
-struct Nonblocking : Transfer<kKind, kIsCollective> {
+struct Nonblocking : Also<Transfer<kKind, kIsCollective>, "request"> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, const void*, int count,
                                               MPI_Datatype type, MPI_Request*) noexcept {
     Nonblocking::ask(thread, call, file, kNoOffset, count, type);
@@ -155,7 +157,7 @@ struct Nonblocking : Transfer<kKind, kIsCollective> {
 
 /// Split collectives: nonblocking operations whose request is the file.
 template <FactKind kKind>
-struct Begin : Transfer<kKind, true> {
+struct Begin : Also<Transfer<kKind, true>, "request"> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, const void*, int count,
                                               MPI_Datatype type) noexcept {
     Begin::ask(thread, call, file, kNoOffset, count, type);
@@ -189,6 +191,7 @@ struct Begin : Transfer<kKind, true> {
 };
 
 struct End {
+  static constexpr std::string_view kTells = "communicator, file, file bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, const void*,
                                               MPI_Status*& status) noexcept {
     set_file(thread, call, file);
@@ -212,6 +215,7 @@ struct End {
 /// Names the file, no more.
 template <FactKind kKind = FactKind::kFileUsed>
 struct About {
+  static constexpr std::string_view kTells = "communicator, file";
   template <class... Rest>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, Rest&...) noexcept {
     set_file(thread, call, file);
@@ -223,8 +227,15 @@ struct About {
   }
 };
 
+/// The same, where the call has arguments that mean more.
+struct Object : About<> {
+  static constexpr bool kNamesObject = true;
+};
+template <Told... kTold>
+using Asked = Tells<About<>, kTold...>;
+
 /// Also its size: as it was set, or as it was told.
-struct Size : About<> {
+struct Size : Also<About<>, "size"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle,
                                               MPI_Offset size) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
@@ -240,7 +251,7 @@ struct Size : About<> {
 /// Where a seek led to. is_shared: the pointer is everybody's, and asking for it may take a message or a lock.
 FileSeek seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept;
 
-struct View : About<> {
+struct View : Also<About<>, "view"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle, MPI_Offset begin,
                                               MPI_Datatype etype, MPI_Datatype, const char*, MPI_Info) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
@@ -251,7 +262,7 @@ struct View : About<> {
 };
 
 template <bool kIsShared>
-struct Seek : About<> {
+struct Seek : Also<About<>, "seek"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle,
                                               MPI_Offset offset, int whence) noexcept {
     const FileState* file = file_of_success(call, rc, handle);
@@ -263,6 +274,7 @@ struct Seek : About<> {
 }  // namespace io
 
 template <> struct Meaning<Fn::File_open> {
+  static constexpr std::string_view kTells = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Comm comm, const char*, int,
                                               MPI_Info, MPI_File*) noexcept {
     if (coll::begin(thread, call, comm) == nullptr) return;
@@ -292,6 +304,7 @@ template <> struct Meaning<Fn::File_open> {
 };
 
 template <> struct Meaning<Fn::File_close> {
+  static constexpr std::string_view kTells = "communicator, file";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File* handle) noexcept {
     if (handle == nullptr) return;
     io::set_file(thread, call, *handle);
@@ -311,6 +324,7 @@ template <> struct Meaning<Fn::File_close> {
 };
 
 template <> struct Meaning<Fn::File_delete> : NoMeaning {
+  static constexpr std::string_view kTells = "file";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char* name, MPI_Info) noexcept {
     if (rc != MPI_SUCCESS) return;
     const FileId file = file_by_name(name);
@@ -362,20 +376,20 @@ MEGASCOPE_IO(sync, Collective<io::About<FactKind::kFileSync>>)
 MEGASCOPE_IO(set_size, Collective<io::Size>)
 MEGASCOPE_IO(preallocate, Collective<io::Size>)
 MEGASCOPE_IO(get_size, Size)
-MEGASCOPE_IO(get_position, About<>)
-MEGASCOPE_IO(get_position_shared, About<>)
-MEGASCOPE_IO(get_byte_offset, About<>)
-MEGASCOPE_IO(get_type_extent, About<>)
-MEGASCOPE_IO(get_view, About<>)
-MEGASCOPE_IO(get_amode, About<>)
+MEGASCOPE_IO(get_position, Asked<Told{1, ValueName::kOffset}>)
+MEGASCOPE_IO(get_position_shared, Asked<Told{1, ValueName::kOffset}>)
+MEGASCOPE_IO(get_byte_offset, Asked<Told{1, ValueName::kOffset}, Told{2, ValueName::kByteOffset}>)
+MEGASCOPE_IO(get_type_extent, Asked<Told{2, ValueName::kExtent}>)
+MEGASCOPE_IO(get_view, Object)
+MEGASCOPE_IO(get_amode, Asked<Told{1, ValueName::kAccessMode}>)
 MEGASCOPE_IO(get_group, About<>)
-MEGASCOPE_IO(get_info, About<>)
-MEGASCOPE_IO(set_info, Collective<io::About<>>)
-MEGASCOPE_IO(get_atomicity, About<>)
-MEGASCOPE_IO(set_atomicity, Collective<io::About<>>)
-MEGASCOPE_IO(get_errhandler, About<>)
-MEGASCOPE_IO(set_errhandler, About<>)
-MEGASCOPE_IO(call_errhandler, About<>)
+MEGASCOPE_IO(get_info, Object)
+MEGASCOPE_IO(set_info, Collective<io::Object>)
+MEGASCOPE_IO(get_atomicity, Asked<Told{1, ValueName::kAtomicity}>)
+MEGASCOPE_IO(set_atomicity, Collective<io::Asked<Told{1, ValueName::kAtomicity}>>)
+MEGASCOPE_IO(get_errhandler, Object)
+MEGASCOPE_IO(set_errhandler, Object)
+MEGASCOPE_IO(call_errhandler, Asked<Told{1, ValueName::kErrorCode}>)
 #undef MEGASCOPE_IO
 
 }  // namespace megascope::mpi

@@ -2,6 +2,8 @@
 
 #include "mpi_layer/meaning_comm.h"
 #include "mpi_layer/meaning_rma.h"
+#include "mpi_layer/meaning_topology.h"
+#include "mpi_layer/meaning_type.h"
 #include "mpi_layer/types.h"
 
 /// Calls that stay in their process: attributes and error handlers, which are of a communicator or window and may call back;
@@ -19,6 +21,7 @@ namespace local {
 /// PositionAt: which argument is moved over the packed bytes. kOnComm: the last one is a communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
+  static constexpr std::string_view kTells = kOnComm ? "communicator, bytes here" : "bytes here";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     if constexpr (kOnComm) set_comm(thread, call, last_of(args...));
@@ -41,28 +44,33 @@ template <> struct Meaning<Fn::Pack_external> : local::Packing<6, false> {};
 template <> struct Meaning<Fn::Unpack_external> : local::Packing<3, false> {};
 
 template <> struct Meaning<Fn::Reduce_local> : NoMeaning {
+  static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const void*, void*, int count,
                                               MPI_Datatype type, MPI_Op) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, static_cast<std::int64_t>(payload_bytes(thread, count, type)));
   }
 };
 template <> struct Meaning<Fn::Alloc_mem> : NoMeaning {
+  static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Aint size, MPI_Info, void*) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
   }
 };
 
 template <> struct Meaning<Fn::Buffer_attach> : NoMeaning {
+  static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*, int size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, size);
   }
 };
 template <> struct Meaning<Fn::Buffer_detach> : NoMeaning {
+  static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, void*, const int* size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
   }
 };
 template <> struct Meaning<Fn::Pack_size> : NoMeaning {
+  static constexpr std::string_view kTells = "communicator, bytes here";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int, MPI_Datatype, MPI_Comm comm, int*) noexcept {
     set_comm(thread, call, comm);
   }
@@ -72,33 +80,71 @@ template <> struct Meaning<Fn::Pack_size> : NoMeaning {
   }
 };
 template <> struct Meaning<Fn::Pack_external_size> : NoMeaning {
+  static constexpr std::string_view kTells = "bytes here";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, const char*, int, MPI_Datatype,
                                               const MPI_Aint* size) noexcept {
     if (rc == MPI_SUCCESS) local::tell_bytes(thread, *size);
   }
 };
 
-#define MEGASCOPE_ABOUT(name) \
-  template <> struct Meaning<Fn::name> : comm::About {};
-MEGASCOPE_ABOUT(Attr_delete)
-MEGASCOPE_ABOUT(Attr_get)
-MEGASCOPE_ABOUT(Attr_put)
-MEGASCOPE_ABOUT(Comm_delete_attr)
-MEGASCOPE_ABOUT(Comm_get_attr)
-MEGASCOPE_ABOUT(Comm_set_attr)
-MEGASCOPE_ABOUT(Comm_call_errhandler)
-MEGASCOPE_ABOUT(Comm_get_errhandler)
-MEGASCOPE_ABOUT(Comm_set_errhandler)
-#undef MEGASCOPE_ABOUT
+namespace local {
 
-#define MEGASCOPE_ABOUT_WINDOW(name) \
-  template <> struct Meaning<Fn::name> : one_sided::About {};
-MEGASCOPE_ABOUT_WINDOW(Win_delete_attr)
-MEGASCOPE_ABOUT_WINDOW(Win_get_attr)
-MEGASCOPE_ABOUT_WINDOW(Win_set_attr)
-MEGASCOPE_ABOUT_WINDOW(Win_call_errhandler)
-MEGASCOPE_ABOUT_WINDOW(Win_get_errhandler)
-MEGASCOPE_ABOUT_WINDOW(Win_set_errhandler)
-#undef MEGASCOPE_ABOUT_WINDOW
+/// The number is gone after the call.
+struct FreeKeyval : NoMeaning {
+  static constexpr std::string_view kTells = "keyval";
+  static void describe(MpiThread&, CallRecord& call, const int* keyval) noexcept {
+    if (keyval != nullptr) call.second.bytes = static_cast<std::uint64_t>(*keyval);
+  }
+  static void complete(MpiThread& thread, CallRecord& call, int rc, int*) noexcept {
+    const auto keyval = static_cast<std::int64_t>(call.second.bytes);
+    call.second = {};
+    if (rc == MPI_SUCCESS) tell_value(thread, ValueName::kKeyval, keyval);
+  }
+};
+template <unsigned At>
+using NewKeyval = Tells<NoMeaning, Told{At, ValueName::kKeyval}>;
+
+template <class Object>
+using Keyval = Tells<Object, Told{1, ValueName::kKeyval}>;
+template <class Object>
+using FoundKeyval = Tells<Object, Told{1, ValueName::kKeyval}, Told{3, ValueName::kFlag}>;
+template <class Object>
+using ErrorCode = Tells<Object, Told{1, ValueName::kErrorCode}>;
+
+}  // namespace local
+
+#define MEGASCOPE_LOCAL(name, ...) \
+  template <> struct Meaning<Fn::name> : __VA_ARGS__ {};
+MEGASCOPE_LOCAL(Comm_create_keyval, local::NewKeyval<2>)
+MEGASCOPE_LOCAL(Type_create_keyval, local::NewKeyval<2>)
+MEGASCOPE_LOCAL(Win_create_keyval, local::NewKeyval<2>)
+MEGASCOPE_LOCAL(Keyval_create, local::NewKeyval<2>)
+MEGASCOPE_LOCAL(Comm_free_keyval, local::FreeKeyval)
+MEGASCOPE_LOCAL(Type_free_keyval, local::FreeKeyval)
+MEGASCOPE_LOCAL(Win_free_keyval, local::FreeKeyval)
+MEGASCOPE_LOCAL(Keyval_free, local::FreeKeyval)
+MEGASCOPE_LOCAL(Attr_delete, local::Keyval<comm::About>)
+MEGASCOPE_LOCAL(Attr_get, local::FoundKeyval<comm::About>)
+MEGASCOPE_LOCAL(Attr_put, local::Keyval<comm::About>)
+MEGASCOPE_LOCAL(Comm_delete_attr, local::Keyval<comm::About>)
+MEGASCOPE_LOCAL(Comm_get_attr, local::FoundKeyval<comm::About>)
+MEGASCOPE_LOCAL(Comm_set_attr, local::Keyval<comm::About>)
+MEGASCOPE_LOCAL(Win_delete_attr, local::Keyval<one_sided::About>)
+MEGASCOPE_LOCAL(Win_get_attr, local::FoundKeyval<one_sided::About>)
+MEGASCOPE_LOCAL(Win_set_attr, local::Keyval<one_sided::About>)
+MEGASCOPE_LOCAL(Comm_call_errhandler, local::ErrorCode<comm::About>)
+MEGASCOPE_LOCAL(Win_call_errhandler, local::ErrorCode<one_sided::About>)
+// Which handler it is, is not told.
+MEGASCOPE_LOCAL(Comm_get_errhandler, comm::Object)
+MEGASCOPE_LOCAL(Comm_set_errhandler, comm::Object)
+MEGASCOPE_LOCAL(Win_get_errhandler, one_sided::Object)
+MEGASCOPE_LOCAL(Win_set_errhandler, one_sided::Object)
+MEGASCOPE_LOCAL(Add_error_class, Tells<NoMeaning, Told{0, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Add_error_code, Tells<NoMeaning, Told{0, ValueName::kErrorClass}, Told{1, ValueName::kErrorCode}>)
+MEGASCOPE_LOCAL(Error_class, Tells<NoMeaning, Told{0, ValueName::kErrorCode}, Told{1, ValueName::kErrorClass}>)
+MEGASCOPE_LOCAL(Initialized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Finalized, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
+MEGASCOPE_LOCAL(Is_thread_main, Tells<NoMeaning, Told{0, ValueName::kFlag}>)
+#undef MEGASCOPE_LOCAL
 
 }  // namespace megascope::mpi

@@ -40,6 +40,7 @@ bool is_truncation_error(int rc) noexcept;
 }
 
 struct Send : NoMeaning {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
                        MPI_Comm comm) noexcept {
     call.main = message(thread, call, FactKind::kSend, count, type, dest, tag, comm);
@@ -47,6 +48,7 @@ struct Send : NoMeaning {
 };
 
 struct Isend {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int count, MPI_Datatype type, int dest, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
     call.main = message(thread, call, FactKind::kSendRequest, count, type, dest, tag, comm);
@@ -81,6 +83,7 @@ template <> struct Meaning<Fn::Ssend_init> : p2p::SendInit {};
 template <> struct Meaning<Fn::Rsend_init> : p2p::SendInit {};
 
 template <> struct Meaning<Fn::Recv> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Status*& status) noexcept {
     // With MPI's own numbers: our kAnySource may be its MPI_PROC_NULL.
@@ -95,6 +98,7 @@ template <> struct Meaning<Fn::Recv> {
 };
 
 template <> struct Meaning<Fn::Irecv> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int source, int tag,
                        MPI_Comm comm, MPI_Request*) noexcept {
     set_comm(thread, call, comm);
@@ -149,6 +153,7 @@ namespace p2p {
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Sendrecv> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, const void*, int sendcount, MPI_Datatype sendtype, int dest,
                        int sendtag, void*, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                        MPI_Status*& status) noexcept {
@@ -164,6 +169,7 @@ template <> struct Meaning<Fn::Sendrecv> {
 };
 
 template <> struct Meaning<Fn::Sendrecv_replace> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, message received";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, int dest, int sendtag,
                        int source, int recvtag, MPI_Comm comm, MPI_Status*& status) noexcept {
     const std::uint64_t bytes = payload_bytes(thread, count, type);
@@ -181,35 +187,48 @@ template <> struct Meaning<Fn::Sendrecv_replace> {
 
 namespace p2p {
 
-/// Of a probe: what it looks for, for the mark of the call alone. Nothing of it goes into the record.
+/// Of a probe: what it looks for, for the mark of the call alone. Into the record goes what it found.
 [[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
   if (source == MPI_PROC_NULL || !is_told(call)) return;
   call.main = {.kind = FactKind::kRecv, .comm = call.comm, .peer = posted_source(source), .tag = posted_tag(tag)};
 }
 
+/// The message that a probe found and left in the queue.
+inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& status) noexcept {
+  if (status.MPI_SOURCE == MPI_PROC_NULL || !is_told(call)) return;
+  stage(thread, {.kind = FactKind::kProbed, .comm = call.comm, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG,
+                 .bytes = received_bytes(status)});
+}
+
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Probe> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm,
-                       MPI_Status*) noexcept {
+                       MPI_Status*& status) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
+    p2p::want_status(thread, call, status);
   }
-  template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int, Args&...) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm,
+                                              MPI_Status* status) noexcept {
     call.main = {};
+    if (rc == MPI_SUCCESS) p2p::found(thread, call, *status);
   }
 };
 template <> struct Meaning<Fn::Iprobe> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
-                       MPI_Status*) noexcept {
+                       MPI_Status*& status) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
     call.run_key = call.comm;
+    p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, int, int, MPI_Comm, int* flag,
-                                              MPI_Status*) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, int, int, MPI_Comm, int* flag,
+                                              MPI_Status* status) noexcept {
     call.main = {};
     call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
+    if (rc == MPI_SUCCESS && *flag != 0) p2p::found(thread, call, *status);
   }
 };
 
@@ -242,6 +261,7 @@ namespace p2p {
 }  // namespace p2p
 
 template <> struct Meaning<Fn::Mprobe> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm,
                        MPI_Message*, MPI_Status*& status) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
@@ -254,6 +274,7 @@ template <> struct Meaning<Fn::Mprobe> {
   }
 };
 template <> struct Meaning<Fn::Improbe> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int source, int tag, MPI_Comm comm, int*,
                        MPI_Message*, MPI_Status*& status) noexcept {
     p2p::look_for(thread, call, source, tag, comm);
@@ -268,6 +289,7 @@ template <> struct Meaning<Fn::Improbe> {
   }
 };
 template <> struct Meaning<Fn::Mrecv> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int, MPI_Datatype, MPI_Message* message,
                        MPI_Status*& status) noexcept {
     if (message != nullptr) call.main = p2p::take_matched(thread, call, *message, FactKind::kRecv);
@@ -279,6 +301,7 @@ template <> struct Meaning<Fn::Mrecv> {
   }
 };
 template <> struct Meaning<Fn::Imrecv> {
+  static constexpr std::string_view kTells = "communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, void*, int count, MPI_Datatype type, MPI_Message* message,
                        MPI_Request*) noexcept {
     if (message != nullptr) call.main = p2p::take_matched(thread, call, *message, FactKind::kRecvRequest);
@@ -291,11 +314,13 @@ template <> struct Meaning<Fn::Imrecv> {
 };
 
 template <> struct Meaning<Fn::Start> : NoMeaning {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Request* request) noexcept {
     if (rc == MPI_SUCCESS) start_persistent(thread, *request);
   }
 };
 template <> struct Meaning<Fn::Startall> : NoMeaning {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int count, const auto& array) noexcept {
     for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) start_persistent(thread, array[static_cast<std::size_t>(i)]);
   }

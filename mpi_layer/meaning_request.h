@@ -5,6 +5,7 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/meaning_p2p.h"
 #include "mpi_layer/requests.h"
+#include "mpi_layer/told.h"
 
 /// Completion: which operations a call completed, and what a receive got. MPI-4.1 §3.7; OTF2 MpiIsendComplete, MpiIrecv.
 /// MPI overwrites the handles, so they are saved before the call.
@@ -90,6 +91,7 @@ bool is_pending_slowly(int error) noexcept;
 }  // namespace completion
 
 template <> struct Meaning<Fn::Wait> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
     completion::save(call, request);
@@ -102,6 +104,7 @@ template <> struct Meaning<Fn::Wait> {
   }
 };
 template <> struct Meaning<Fn::Test> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request, int*, MPI_Status*& status) noexcept {
     completion::mark_count(call, 1);
     completion::save(call, request);
@@ -123,6 +126,7 @@ template <> struct Meaning<Fn::Test> {
   }
 };
 template <> struct Meaning<Fn::Waitall> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
@@ -135,6 +139,7 @@ template <> struct Meaning<Fn::Waitall> {
   }
 };
 template <> struct Meaning<Fn::Testall> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
@@ -148,6 +153,7 @@ template <> struct Meaning<Fn::Testall> {
   }
 };
 template <> struct Meaning<Fn::Waitany> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
@@ -160,6 +166,7 @@ template <> struct Meaning<Fn::Waitany> {
   }
 };
 template <> struct Meaning<Fn::Testany> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
                        MPI_Status*& status) noexcept {
     completion::save(thread, call, count, array);
@@ -173,6 +180,7 @@ template <> struct Meaning<Fn::Testany> {
   }
 };
 template <> struct Meaning<Fn::Waitsome> {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, int count, const auto& array, int*, int*,
                        MPI_Status*& statuses) noexcept {
     completion::save(thread, call, count, array);
@@ -192,21 +200,34 @@ template <> struct Meaning<Fn::Testsome> : Meaning<Fn::Waitsome> {
   }
 };
 template <> struct Meaning<Fn::Request_get_status> : NoMeaning {
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request request, int*, MPI_Status*) noexcept {
+  static constexpr std::string_view kTells = "message communicator, peer, tag, bytes, request, flag";
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request request, int*,
+                                              MPI_Status*& status) noexcept {
     call.run_key = key_of(request);
+    call.horizon = requests().horizon();
+    p2p::want_status(thread, call, status);
   }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord& call, int rc, MPI_Request, int* flag,
-                                              MPI_Status*) noexcept {
-    call.is_fruitless = rc == MPI_SUCCESS && *flag == 0;
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request request, int* flag,
+                                              MPI_Status* status) noexcept {
+    if (rc != MPI_SUCCESS) return;
+    call.is_fruitless = *flag == 0;
+    if (*flag != 0) note_ready(thread, request, call.horizon, *status);
+    else if (!call.continues_run) note_test(thread, request, call.horizon);
   }
 };
 
 template <> struct Meaning<Fn::Cancel> : NoMeaning {
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord&, MPI_Request* request) noexcept {
-    if (request != nullptr) note_cancel(thread, *request);
+  static constexpr std::string_view kTells = "request";
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_Request* request) noexcept {
+    if (request != nullptr) call.horizon = note_cancel(thread, *request);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
+    if (rc == MPI_SUCCESS && call.horizon != kNoRequest) stage(thread, {.kind = FactKind::kCancelRequested, .request = call.horizon});
   }
 };
+template <> struct Meaning<Fn::Test_cancelled> : Tells<NoMeaning, Told{1, ValueName::kFlag}> {};
 template <> struct Meaning<Fn::Request_free> {
+  static constexpr std::string_view kTells = "request";
   [[gnu::always_inline]] static void describe(MpiThread&, CallRecord& call, MPI_Request* request) noexcept { completion::save(call, request); }
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Request*) noexcept {
     if (rc == MPI_SUCCESS) free_request(thread, completion::saved(call), call.horizon);

@@ -4,6 +4,7 @@
 #include "mpi_layer/meaning_coll.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/requests.h"
+#include "mpi_layer/told.h"
 #include "mpi_layer/types.h"
 #include "mpi_layer/windows.h"
 
@@ -80,6 +81,7 @@ template <class... Args>
 
 template <FactKind Kind>
 struct Put : On<Put<Kind>> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count, Type type, int target, MPI_Aint,
                                          int, Type, MPI_Win window, MPI_Request* = nullptr) noexcept {
     operation(thread, call, Kind, target, window, payload_bytes(thread, count, type), 0);
@@ -87,6 +89,7 @@ struct Put : On<Put<Kind>> {
 };
 template <FactKind Kind>
 struct Get : On<Get<Kind>> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, void*, int count, Type type, int target, MPI_Aint, int,
                                          Type, MPI_Win window, MPI_Request* = nullptr) noexcept {
     operation(thread, call, Kind, target, window, 0, payload_bytes(thread, count, type));
@@ -94,6 +97,7 @@ struct Get : On<Get<Kind>> {
 };
 template <FactKind Kind>
 struct Accumulate : On<Accumulate<Kind>> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count, Type type, int target, MPI_Aint,
                                          int, Type, MPI_Op, MPI_Win window, MPI_Request* = nullptr) noexcept {
     operation(thread, call, Kind, target, window, payload_bytes(thread, count, type), 0);
@@ -102,6 +106,7 @@ struct Accumulate : On<Accumulate<Kind>> {
 /// With MPI_NO_OP the origin's arguments mean nothing.
 template <FactKind Kind>
 struct GetAccumulate : On<GetAccumulate<Kind>> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, int count, Type type, void*,
                                          int result_count, Type result_type, int target, MPI_Aint, int, Type, MPI_Op op,
                                          MPI_Win window, MPI_Request* = nullptr) noexcept {
@@ -110,6 +115,7 @@ struct GetAccumulate : On<GetAccumulate<Kind>> {
   }
 };
 struct FetchAndOp : On<FetchAndOp> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, void*, Type type, int target, MPI_Aint,
                                          MPI_Op op, MPI_Win window) noexcept {
     const std::uint64_t bytes = type_size(thread, type);
@@ -117,6 +123,7 @@ struct FetchAndOp : On<FetchAndOp> {
   }
 };
 struct CompareAndSwap : On<CompareAndSwap> {
+  static constexpr std::string_view kTells = "communicator, window, target, bytes sent, bytes received";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, const void*, const void*, void*, Type type, int target,
                                          MPI_Aint, MPI_Win window) noexcept {
     const std::uint64_t bytes = type_size(thread, type);
@@ -126,7 +133,7 @@ struct CompareAndSwap : On<CompareAndSwap> {
 
 /// An operation with a request.
 template <class Operation>
-struct WithRequest : Operation {
+struct WithRequest : Also<Operation, "request"> {
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
     Operation::complete(thread, call, rc, args...);
@@ -140,6 +147,7 @@ struct WithRequest : Operation {
 bool has_not_begun(int rc) noexcept;
 
 struct Fence : On<Fence> {
+  static constexpr std::string_view kTells = "communicator, window, sequence number, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert, MPI_Win window) noexcept {
     WinState* state = set_window(thread, call, window);
     if (state == nullptr) return;
@@ -162,6 +170,7 @@ struct Fence : On<Fence> {
 /// MPI_Win_post and MPI_Win_start name a group; MPI_Win_wait and MPI_Win_complete end what was begun with it.
 template <std::uint64_t What>
 struct BeginWithGroup : On<BeginWithGroup<What>> {
+  static constexpr std::string_view kTells = "communicator, window, group, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Group group, int assert, MPI_Win window) noexcept {
     group_sync(thread, call, window, What | assertion(assert), group_id(thread, group));
   }
@@ -172,18 +181,21 @@ struct BeginWithGroup : On<BeginWithGroup<What>> {
   }
 };
 struct Complete : On<Complete> {
+  static constexpr std::string_view kTells = "communicator, window, group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window) noexcept {
     const WinState* state = window_state(thread, window);
     group_sync(thread, call, window, rma::kComplete, state != nullptr ? state->access_group.load(std::memory_order_relaxed) : kNoGroup);
   }
 };
 struct Wait : On<Wait> {
+  static constexpr std::string_view kTells = "communicator, window, group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window) noexcept {
     const WinState* state = window_state(thread, window);
     group_sync(thread, call, window, rma::kWait, state != nullptr ? state->exposure_group.load(std::memory_order_relaxed) : kNoGroup);
   }
 };
 struct Test : On<Test> {
+  static constexpr std::string_view kTells = "communicator, window, group, flag by the group";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, int*) noexcept {
     Wait::say(thread, call, window);
   }
@@ -204,6 +216,7 @@ struct Test : On<Test> {
 }
 
 struct Lock : On<Lock> {
+  static constexpr std::string_view kTells = "communicator, window, target, lock type, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int type, int target, int assert,
                                          MPI_Win window) noexcept {
     const std::uint64_t exclusive = type == MPI_LOCK_EXCLUSIVE ? rma::kExclusive : 0;
@@ -211,26 +224,34 @@ struct Lock : On<Lock> {
   }
 };
 struct LockAll : On<LockAll> {
+  static constexpr std::string_view kTells = "communicator, window, assertions";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int assert, MPI_Win window) noexcept {
     window_sync(thread, call, window, FactKind::kLock, assertion(assert));
   }
 };
 template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithTarget : On<WithTarget<Kind, Bytes>> {
+  static constexpr std::string_view kTells = "communicator, window, target";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, int target, MPI_Win window) noexcept {
     target_sync(thread, call, window, Kind, target, Bytes);
   }
 };
 template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithAll : On<WithAll<Kind, Bytes>> {
+  static constexpr std::string_view kTells = "communicator, window";
   template <class... Rest>
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, Rest&...) noexcept {
     window_sync(thread, call, window, Kind, Bytes);
   }
 };
 using About = WithAll<FactKind::kWindow>;
+/// The same, where the call has arguments that mean more.
+struct Object : About {
+  static constexpr bool kNamesObject = true;
+};
 
 struct Attach : On<Attach> {
+  static constexpr std::string_view kTells = "communicator, window, window bytes";
   [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, void*, MPI_Aint size) noexcept {
     window_sync(thread, call, window, FactKind::kWindow, size > 0 ? static_cast<std::uint64_t>(size) : 0);
   }
@@ -262,6 +283,7 @@ void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) n
 /// CommAt: which argument is the communicator. Size and unit come before it.
 template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
+  static constexpr std::string_view kTells = CommAt >= 3 ? "communicator, window, window bytes" : "communicator, window";
   template <class... Args>
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&... args) noexcept {
     begin_making(thread, call, argument<CommAt>(args...));
@@ -275,6 +297,7 @@ struct Creation {
 };
 
 struct Free {
+  static constexpr std::string_view kTells = "communicator, window";
   [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, MPI_Win* window) noexcept {
     if (window == nullptr) return;
     call.second.bytes = key_of(*window);
@@ -313,13 +336,15 @@ template <> struct Meaning<Fn::Win_create_dynamic>
     : one_sided::Creation<Fn::Win_create_dynamic, WindowFlavor::kDynamic, 1> {};
 template <> struct Meaning<Fn::Win_free> : one_sided::Free {};
 template <> struct Meaning<Fn::Win_attach> : one_sided::Attach {};
-template <> struct Meaning<Fn::Win_detach> : one_sided::About {};
+template <> struct Meaning<Fn::Win_detach> : one_sided::Object {};
 template <> struct Meaning<Fn::Win_set_name> : one_sided::SetName {};
 template <> struct Meaning<Fn::Win_get_name> : one_sided::About {};
 template <> struct Meaning<Fn::Win_get_group> : one_sided::About {};
-template <> struct Meaning<Fn::Win_get_info> : one_sided::About {};
-template <> struct Meaning<Fn::Win_set_info> : one_sided::About {};
-template <> struct Meaning<Fn::Win_shared_query> : one_sided::About {};
+template <> struct Meaning<Fn::Win_get_info> : one_sided::Object {};
+template <> struct Meaning<Fn::Win_set_info> : one_sided::Object {};
+template <> struct Meaning<Fn::Win_shared_query>
+    : Tells<one_sided::About, Told{1, ValueName::kWindowRank}, Told{2, ValueName::kWindowBytes},
+            Told{3, ValueName::kDisplacementUnit}> {};
 
 template <> struct Meaning<Fn::Win_fence> : one_sided::Fence {};
 template <> struct Meaning<Fn::Win_post> : one_sided::BeginWithGroup<rma::kPost> {};

@@ -12,6 +12,7 @@ namespace dynamic {
 /// follow.
 template <Fn F, unsigned RootAt>
 struct Meeting {
+  static constexpr std::string_view kTells = "communicator, root, sequence number, new communicator";
   template <class... Args>
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
     const CommState* state = coll::begin(thread, call, argument<RootAt + 1>(args...));
@@ -35,6 +36,7 @@ template <> struct Meaning<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 
 template <> struct Meaning<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
 
 template <> struct Meaning<Fn::Comm_join> : NoMeaning {
+  static constexpr std::string_view kTells = "new communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord&, int rc, int, MPI_Comm* made) noexcept {
     if (rc != MPI_SUCCESS || made == nullptr) return;
     adopt_connection(thread, *made, group_origin(mpi_name(Fn::Comm_join), comm_state(thread, g_handles.comm_self), 0, 0));
@@ -42,6 +44,7 @@ template <> struct Meaning<Fn::Comm_join> : NoMeaning {
 };
 
 template <> struct Meaning<Fn::Comm_get_parent> : NoMeaning {
+  static constexpr std::string_view kTells = "communicator";
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm* parent) noexcept {
     if (rc != MPI_SUCCESS || parent == nullptr) return;
     adopt_parent(thread, *parent);

@@ -93,17 +93,31 @@ RegionRole role_of(Group group) {
   }
 }
 
-/// Those without a Meaning that are told in full nevertheless: by lifecycle.cpp and control.cpp.
-constexpr bool is_told_elsewhere(Fn fn) {
-  return fn == Fn::Init || fn == Fn::Init_thread || fn == Fn::Finalize || fn == Fn::Abort || fn == Fn::Pcontrol;
+/// Told by lifecycle.cpp and control.cpp; they have no Meaning.
+constexpr std::string_view told_elsewhere(Fn fn) {
+  if (fn == Fn::Init || fn == Fn::Init_thread) return "start of the process, its communicators";
+  if (fn == Fn::Finalize) return "end of the process";
+  if (fn == Fn::Abort) return "end of the process by it";
+  return fn == Fn::Pcontrol ? "stop and resumption of recording" : "";
 }
+struct DepthRow {
+  Depth depth;
+  std::string_view tells;
+};
 template <Fn F>
-constexpr bool has_full_meaning() {
-  return is_told_elsewhere(F) || (!requires { Meaning<F>::kSaysNothing; } && !requires { Meaning<F>::kKeepsBooksOnly; });
+constexpr DepthRow depth_row() {
+  if constexpr (!told_elsewhere(F).empty()) {
+    return {Depth::kFullMeaning, told_elsewhere(F)};
+  } else if constexpr (requires { Meaning<F>::kSaysNothing; } || requires { Meaning<F>::kKeepsBooksOnly; }) {
+    return {Depth::kEnterLeave, ""};
+  } else {
+    static_assert(!Meaning<F>::kTells.empty(), "what it tells, for people");
+    return {requires { Meaning<F>::kNamesObject; } ? Depth::kObject : Depth::kFullMeaning, Meaning<F>::kTells};
+  }
 }
-constexpr bool kHasFullMeaning[] = {
-    false,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, has_full_meaning<Fn::name>(),)
+constexpr DepthRow kDepths[] = {
+    {Depth::kEnterLeave, ""},
+#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, depth_row<Fn::name>(),)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };
@@ -137,7 +151,7 @@ std::vector<WrappedFunction> wrapped_functions() {
   for (unsigned i = 1; i < kFnEnd; ++i) {
     const Fn fn = static_cast<Fn>(i);
     const std::string name = mpi_name(fn);
-    functions.push_back({name, group_name(group_of(fn)), kHasFullMeaning[i] ? Depth::kFullMeaning : Depth::kEnterLeave,
+    functions.push_back({name, group_name(group_of(fn)), kDepths[i].depth, std::string(kDepths[i].tells),
                          is_recorded_by_default(fn)});
   }
   std::sort(functions.begin(), functions.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

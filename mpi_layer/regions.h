@@ -18,11 +18,17 @@ const char* group_name(Group group) noexcept;
 std::vector<RegionDefinition> all_regions();
 
 /// How much is recorded of a function.
-enum class Depth { kEnterLeave, kFullMeaning };
+enum class Depth {
+  kEnterLeave,
+  kObject,       ///< entry, exit, and what the call is about (communicator, window, file), or how large what it made is; of
+                 ///< its other arguments not all that mean something
+  kFullMeaning,
+};
 struct WrappedFunction {
   std::string name;
   std::string group;
   Depth depth;
+  std::string tells;  ///< "communicator, peer, tag, bytes": beyond entry and exit
   bool is_default;  ///< false: recorded when MEGASCOPE_MPI asks for it
 };
 std::vector<WrappedFunction> wrapped_functions();

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "core/record/file_fact.h"
+#include "core/record/value_fact.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
 
@@ -353,9 +354,27 @@ void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial hori
   stage_event(thread, entry->start, is_transfer(entry->start.kind) ? FactKind::kFileTest : FactKind::kRequestTest);
 }
 
-void note_cancel(MpiThread& thread, MPI_Request request) noexcept {
+void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status& status) noexcept {
+  const RequestEntry* entry = requests().find(key_of(request), horizon, thread.buffer->location());
+  if (entry == nullptr || entry->start.kind == FactKind::kNone || !entry->is_active) {
+    stage(thread, value_fact(ValueName::kFlag, 1));
+    return;
+  }
+  Fact fact{.kind = FactKind::kRequestReady, .request = entry->start.request};
+  if (entry->start.kind == FactKind::kRecvRequest && !is_cancelled(status) && status.MPI_SOURCE != MPI_PROC_NULL) {
+    fact.comm = entry->start.comm;
+    fact.peer = status.MPI_SOURCE;
+    fact.tag = status.MPI_TAG;
+    fact.bytes = received_bytes(status);
+  }
+  stage(thread, fact);
+}
+
+RequestId note_cancel(MpiThread& thread, MPI_Request request) noexcept {
   RequestEntry* entry = requests().find(key_of(request), requests().horizon(), thread.buffer->location());
-  if (entry != nullptr) entry->is_cancel_requested.store(true, std::memory_order_relaxed);
+  if (entry == nullptr) return kNoRequest;
+  entry->is_cancel_requested.store(true, std::memory_order_relaxed);
+  return entry->start.kind != FactKind::kNone ? entry->start.request : kNoRequest;
 }
 
 void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept {

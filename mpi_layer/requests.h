@@ -129,7 +129,10 @@ void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Seri
 void stage_transferred(MpiThread& thread, const Fact& start, LocationId location, const MPI_Status* status) noexcept;
 /// It was tested and goes on.
 void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
-void note_cancel(MpiThread& thread, MPI_Request request) noexcept;
+/// MPI_Request_get_status found it complete; it goes on to be completed.
+void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon, const MPI_Status& status) noexcept;
+/// The request's id; kNoRequest: nothing will be told of it.
+RequestId note_cancel(MpiThread& thread, MPI_Request request) noexcept;
 void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
 
 }  // namespace megascope::mpi

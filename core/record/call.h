@@ -74,6 +74,11 @@ enum class FactKind : std::uint8_t {
                          ///< `bytes` ticks were spent; the duration is from the first entry to the last return
   kLocalBytes = 62,      ///< bytes that a local call packed, unpacked, reduced, allocated or measured; they went to nobody
   kCallSite = 61,        ///< request: 1 + the number of the CallSiteDefinition: where the call was made
+  kValue = 63,           ///< what the call was given or gave: which (tag) and its value (bytes); core/record/value_fact.h
+  kProbed = 64,          ///< a probe found a message and left it where it is: peer, tag, bytes, comm
+  kRequestReady = 65,    ///< MPI_Request_get_status: complete, and still to be completed; request. Of a receive that got a
+                         ///< message also comm, peer, tag, bytes; of others peer is kNoPeer
+  kCancelRequested = 66, ///< MPI_Cancel: request. Whether it was cancelled its completion tells
 };
 
 struct Fact {

@@ -8,7 +8,7 @@
 /// A call's own words, for the two that read them: the decoder and the sum into a profile.
 namespace megascope::encoding {
 
-inline constexpr FactKind kLastFactKind = FactKind::kLocalBytes;
+inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
 
 inline bool is_region(Word word) {
   const auto region = static_cast<unsigned>(word & 0xFFFF);

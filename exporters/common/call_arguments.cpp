@@ -1,20 +1,25 @@
 #include "exporters/common/call_arguments.h"
 
+#include <algorithm>
+
 #include "core/record/file_fact.h"
 #include "exporters/common/file_summary.h"
 
 namespace megascope::timeline {
 namespace {
 
-constexpr std::array<std::string_view, kArgumentNameCount> kNames{
+constexpr std::array<std::string_view, kFirstValueName> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
     "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
     "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
-    "transfers",    "file_bytes", "size", "call_count", "call_site", "remote_world"};
+    "transfers",    "file_bytes", "size", "call_count", "call_site", "remote_world", "ready"};
 
 }  // namespace
 
-std::string_view argument_name(ArgumentName name) { return kNames[static_cast<std::size_t>(name)]; }
+std::string_view argument_name(ArgumentName name) {
+  const auto index = static_cast<std::size_t>(name);
+  return index < kFirstValueName ? kNames[index] : value_name(static_cast<ValueName>(index - kFirstValueName));
+}
 
 /// Messages of one call that go one way.
 struct Messages {
@@ -37,6 +42,7 @@ struct CallSummary {
   FileSummary files;
   const Fact* site = nullptr;
   const Fact* local = nullptr;
+  const Fact* found = nullptr;  ///< by a probe, or a look at a request
 
   explicit CallSummary(const Call& call) {
     for (const Fact& fact : call.facts) add(fact);
@@ -56,6 +62,8 @@ struct CallSummary {
       case FactKind::kError: error = &fact; return;
       case FactKind::kCallSite: site = &fact; return;
       case FactKind::kLocalBytes: local = &fact; return;
+      case FactKind::kProbed:
+      case FactKind::kRequestReady: found = &fact; return;
       default:
         if (names_window(fact.kind)) one_sided = &fact;
         return;
@@ -68,6 +76,7 @@ struct CallSummary {
     if (collective != nullptr) return collective->comm;
     if (one_sided != nullptr) return one_sided->comm;
     if (files.comm != kNoComm && sent.count + received.count + posted.count == 0) return files.comm;
+    if (found != nullptr) return found->comm;
     const Fact* only = nullptr;
     for (const Messages* messages : {&sent, &received, &posted}) {
       if (messages->count == 0) continue;
@@ -107,6 +116,14 @@ struct CallSummary {
     to.add_number(is_plain ? ArgumentName::kBytes : ArgumentName::kBytesReceived, received.bytes);
   }
 
+  void tell_found(CallArguments& to, const WorldRanks& world_ranks) const {
+    if (found->kind == FactKind::kRequestReady) to.add(ArgumentName::kReady, Argument::Kind::kTrue);
+    if (found->peer == kNoPeer) return;
+    to.add_peer(ArgumentName::kPeer, *found, world_ranks);
+    to.add_tag(ArgumentName::kTag, found->tag);
+    to.add_number(ArgumentName::kBytes, found->bytes);
+  }
+
   void tell_collective(CallArguments& to, const WorldRanks& world_ranks, std::int32_t my_world_rank) const {
     const std::int32_t root =
         collective->peer == kSelfRoot ? my_world_rank : world_ranks.of(collective->comm, collective->peer);
@@ -141,8 +158,10 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   } else {
     summary.tell_messages(result, world_ranks);
   }
+  if (summary.found != nullptr) summary.tell_found(result, world_ranks);
   summary.files.tell(result, summary.sent.count + summary.received.count > 0);
   if (summary.local != nullptr) result.add_number(ArgumentName::kBytes, summary.local->bytes);
+  result.add_values(call);
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
   if (summary.site != nullptr) result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, std::int64_t{summary.site->request} - 1);
@@ -174,6 +193,17 @@ CallArguments CallArguments::of_message(const Fact& fact, const WorldRanks& worl
     }
   }
   return result;
+}
+
+void CallArguments::add_values(const Call& call) {
+  const Argument* const first = end();
+  for (const Fact& fact : call.facts) {
+    if (fact.kind != FactKind::kValue) continue;
+    const ValueName value = value_name_of(fact);
+    const auto is_told = [&](const Argument& argument) { return argument.name == argument_of(value); };
+    if (value == ValueName::kCount || std::any_of(first, end(), is_told)) continue;
+    add(argument_of(value), Argument::Kind::kNumber, value_of(fact));
+  }
 }
 
 void CallArguments::add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/record/call.h"
+#include "core/record/value_fact.h"
 #include "core/record/world_ranks.h"
 
 namespace megascope::timeline {
@@ -14,9 +15,14 @@ namespace megascope::timeline {
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
   kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
-  kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kRemoteWorld, kCount
+  kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kRemoteWorld, kReady,
+  kFirstValue,  ///< from here on the values of value_fact.h
 };
-inline constexpr std::size_t kArgumentNameCount = static_cast<std::size_t>(ArgumentName::kCount);
+inline constexpr std::size_t kFirstValueName = static_cast<std::size_t>(ArgumentName::kFirstValue);
+inline constexpr std::size_t kArgumentNameCount = kFirstValueName + kValueNameCount;
+constexpr ArgumentName argument_of(ValueName value) {
+  return static_cast<ArgumentName>(kFirstValueName + static_cast<std::size_t>(value));
+}
 
 /// "bytes_received" …: the name of an argument in files; stable.
 std::string_view argument_name(ArgumentName name);
@@ -48,7 +54,9 @@ class CallArguments {
   /// bytes_received); several: how many, and the sum of their bytes. A posted receive: as posted, with the room for it.
   /// One-sided: the window, the target where it is one, the bytes to it (bytes) and from it (bytes_received), whether a lock
   /// is exclusive. A call on a file: file, offset where the program gave one, bytes transferred, bytes_requested where it was
-  /// another number. A communicator that reaches into another world is told as remote_world. Of a call that completes messages as well, the bytes of files are file_bytes.
+  /// another number. A communicator that reaches into another world is told as remote_world. Of a call that completes messages
+  /// as well, the bytes of files are file_bytes. What a probe, or a look at a request (ready), found is told as a message is;
+  /// values under their own names (value_fact.h), the first of each.
   static CallArguments of(const Call& call, const WorldRanks& world_ranks, std::int32_t my_world_rank);
   /// What is known of a send or posted receive when it is started, or of a message when it has arrived.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
@@ -68,6 +76,7 @@ class CallArguments {
 
  private:
   void add_one_sided(const Fact& fact, const WorldRanks& world_ranks);
+  void add_values(const Call& call);
   void add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks);
   void add_tag(ArgumentName name, std::int32_t tag);
   void add_number(ArgumentName name, std::uint64_t number) {

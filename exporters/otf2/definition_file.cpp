@@ -86,6 +86,7 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), text("remote_world"),
       text("the communicator by which the call reaches into another MPI_COMM_WORLD"), OTF2_TYPE_STRING));
+  write_value_attributes();
   const bool has_places = !definitions_.places.texts.empty();
   if (has_places || !definitions_.files.handles.empty()) {  // readers want ids without a gap
     check(OTF2_GlobalDefWriter_WriteAttribute(
@@ -99,6 +100,21 @@ void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(  // the name that OTF2 wants for it
       writer_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), text("SOURCE_CODE_LOCATION"),
       text("the line in the program that the call was made from"), OTF2_TYPE_SOURCE_CODE_LOCATION));
+}
+
+void DefinitionFile::write_value_attributes() {
+  const auto write = [&](EventAttribute attribute, std::string_view name, const char* meaning, OTF2_Type type) {
+    check(OTF2_GlobalDefWriter_WriteAttribute(writer_, static_cast<std::uint32_t>(attribute), text(std::string(name)),
+                                              text(meaning), type));
+  };
+  write(EventAttribute::kComm, "comm", "the communicator that the other attributes are about", OTF2_TYPE_COMM);
+  write(EventAttribute::kFoundSource, "found_source", "rank in comm of the message that was found", OTF2_TYPE_INT64);
+  write(EventAttribute::kFoundTag, "found_tag", "tag of the message that was found", OTF2_TYPE_INT64);
+  write(EventAttribute::kFoundBytes, "found_bytes", "bytes of the message that was found", OTF2_TYPE_UINT64);
+  for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
+    write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
+          kValueNames[i], "what the call was given or gave", OTF2_TYPE_INT64);
+  }
 }
 
 void DefinitionFile::write_regions() {

@@ -46,6 +46,7 @@ class DefinitionFile {
   void write_remote_worlds();
   void write_paradigms();
   void write_attributes();
+  void write_value_attributes();
   void write_regions();
   void write_region(std::uint32_t id, const RegionDefinition& region);
   void write_system_tree();

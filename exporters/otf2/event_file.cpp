@@ -92,6 +92,7 @@ void EventFile::enter(const Call& call) {
   frame.region = process_.ids.region(call.region);
   frame.operation = process_.ids.collective_op(call.region);
   frame.depth = call.depth;
+  frame.comm = call.comm;
   frame.is_pending = call.is_pending;
   frame.makes_handle = false;
   frame.is_one_sided = false;
@@ -248,10 +249,47 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
                                         static_cast<std::uint32_t>(EventAttribute::kMpiError),
                                         static_cast<std::int64_t>(fact.bytes)));
       break;
+    case FactKind::kMatched:  // no events of OTF2's
+    case FactKind::kProbed:
+    case FactKind::kRequestReady:
+      tell_found(fact);
+      break;
+    case FactKind::kValue:
+      tell_value(fact, frame);
+      break;
     default:
       if (is_file_fact(fact.kind)) check(io_.finish(fact, now_ns_));
-      break;  // kMatched, kPersistentInit: no event of OTF2's
+      break;  // kPersistentInit: no event of OTF2's
   }
+}
+
+void EventFile::tell_comm(CommId comm) {
+  constexpr auto kId = static_cast<std::uint32_t>(EventAttribute::kComm);
+  const std::uint32_t id = process_.ids.comm(comm);
+  if (id == ProcessIds::kUndefinedComm || OTF2_AttributeList_TestAttributeByID(attributes_, kId)) return;
+  has_attributes_ = true;
+  check(OTF2_AttributeList_AddCommRef(attributes_, kId, id));
+}
+
+void EventFile::tell_found(const Fact& fact) {
+  if (fact.peer == kNoPeer) return;
+  const auto tell = [&](EventAttribute attribute, std::int64_t value) {
+    check(OTF2_AttributeList_AddInt64(attributes_, static_cast<std::uint32_t>(attribute), value));
+  };
+  tell_comm(fact.comm);
+  tell(EventAttribute::kFoundSource, fact.peer);
+  tell(EventAttribute::kFoundTag, fact.tag);
+  check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes));
+  has_attributes_ = true;
+}
+
+void EventFile::tell_value(const Fact& fact, const Frame& frame) {
+  const ValueName name = value_name_of(fact);
+  const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) + static_cast<std::uint32_t>(name);
+  if (name == ValueName::kCount || OTF2_AttributeList_TestAttributeByID(attributes_, id)) return;
+  has_attributes_ = true;
+  check(OTF2_AttributeList_AddInt64(attributes_, id, value_of(fact)));
+  if (frame.comm != kNoComm) tell_comm(frame.comm);
 }
 
 void EventFile::finish_request(const Fact& fact) {

@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/record/call.h"
+#include "core/record/value_fact.h"
 #include "exporters/otf2/archive.h"
 #include "exporters/otf2/io_events.h"
 #include "exporters/otf2/request_table.h"
@@ -25,11 +26,15 @@ enum class EventAttribute : std::uint32_t {
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
   kCallCount,   ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
   kRemoteWorld, ///< string on an Enter: the communicator by which the call reaches into another world
-  kFileOffset,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
+  kComm,        ///< on a Leave with the attributes below: the communicator that they are about
+  kFoundSource, ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the communicator
+  kFoundTag,    ///< int64
+  kFoundBytes,  ///< uint64
+  kFirstValue,  ///< int64 on a Leave, one a name in value_fact.h
+  kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
   kCallSite,    ///< string on an Enter: the place that the call was made from
   kSourceCodeLocation,  ///< on an Enter: its line, where it is known
 };
-inline constexpr std::uint32_t kEventAttributeCount = 7;
 
 /// Facts about a whole archive that are known once events have been written.
 struct EventSummary {
@@ -117,6 +122,7 @@ class EventFile {
     std::uint64_t leave_ns = 0;
     std::uint32_t region = 0;
     CollectiveOp operation = CollectiveOp::kNone;
+    CommId comm = kNoComm;
     std::uint8_t depth = 0;
     bool is_pending = false;
     bool makes_handle = false;  ///< encloses CommCreate and CommDestroy
@@ -132,6 +138,9 @@ class EventFile {
   void start(const Fact& fact, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);
+  void tell_comm(CommId comm);
+  void tell_found(const Fact& fact);
+  void tell_value(const Fact& fact, const Frame& frame);
   void finish_one_sided(const Frame& frame);
   void finish_request(const Fact& fact);
   void finish_collective(const Fact& fact);

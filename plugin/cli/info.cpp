@@ -45,7 +45,7 @@ std::vector<Module> modules() {
 }
 
 const char* depth_name(mpi::Depth depth) {
-  return depth == mpi::Depth::kFullMeaning ? "full" : "enter_leave";
+  return depth == mpi::Depth::kFullMeaning ? "full" : depth == mpi::Depth::kObject ? "object" : "enter_leave";
 }
 
 Json functions_json() {
@@ -54,6 +54,7 @@ Json functions_json() {
     wrapped.push_back({{"name", function.name},
                        {"group", function.group},
                        {"depth", depth_name(function.depth)},
+                       {"tells", function.tells},
                        {"default", function.is_default}});
   }
   return {{"wrapped", std::move(wrapped)}, {"not_wrapped", mpi::functions_not_wrapped()}};
@@ -96,11 +97,14 @@ std::string info_json() {
 
 struct Count {
   std::size_t full = 0;
+  std::size_t object = 0;
   std::size_t plain = 0;
   std::size_t off = 0;
+
+  std::size_t total() const { return full + object + plain; }
 };
 void count(Count& into, const mpi::WrappedFunction& function) {
-  (function.depth == mpi::Depth::kFullMeaning ? into.full : into.plain) += 1;
+  (function.depth == mpi::Depth::kFullMeaning ? into.full : function.depth == mpi::Depth::kObject ? into.object : into.plain) += 1;
   into.off += function.is_default ? 0U : 1U;
 }
 
@@ -127,22 +131,27 @@ std::string functions_summary() {
   }
   const std::vector<std::string> missing = mpi::functions_not_wrapped();
   std::string text = fmt::format(
-      "MPI functions  {} can be recorded: {} with full meaning, {} with entry and exit ({} of them only\n"
-      "               when MEGASCOPE_MPI asks for them); {} not at all. `megascope info --functions` lists them.\n",
-      all.full + all.plain, all.full, all.plain, all.off, missing.size());
+      "MPI functions  {} can be recorded: {} with full meaning, {} with the object that they are about, {} with entry\n"
+      "               and exit ({} of them only when MEGASCOPE_MPI asks for them); {} not at all.\n"
+      "               `megascope info --functions` lists them, and what is told of each.\n",
+      all.total(), all.full, all.object, all.plain, all.off, missing.size());
   text += wrapped_lines(missing, 15);
   std::vector<std::string> names;
-  for (const auto& [name, of_group] : groups) names.push_back(fmt::format("{} {},", name, of_group.full + of_group.plain));
+  for (const auto& [name, of_group] : groups) names.push_back(fmt::format("{} {},", name, of_group.total()));
   if (!names.empty()) names.back().pop_back();
   return text + "Groups         " + wrapped_lines(names, 15).substr(15);
+}
+
+std::string depth_text(const mpi::WrappedFunction& function) {
+  if (function.depth == mpi::Depth::kEnterLeave) return "entry and exit";
+  return (function.depth == mpi::Depth::kFullMeaning ? "full meaning: " : "object: ") + function.tells;
 }
 
 std::string functions_text() {
   std::string text;
   for (const mpi::WrappedFunction& function : mpi::wrapped_functions()) {
     text += fmt::format("{:<36} {:<8} {}{}\n", function.name, function.group,
-                        function.depth == mpi::Depth::kFullMeaning ? "full meaning" : "entry and exit",
-                        function.is_default ? "" : ", when MEGASCOPE_MPI asks for it");
+                        depth_text(function), function.is_default ? "" : ", when MEGASCOPE_MPI asks for it");
   }
   for (const std::string& name : mpi::functions_not_wrapped()) text += fmt::format("{:<36} {:<8} not recorded\n", name, "");
   return text;

@@ -94,7 +94,8 @@ class Info(Case):
         self.assertEqual(options["MEGASCOPE_BUFFER_SIZE"]["default"], "1G")
         self.assertEqual(set(options["MEGASCOPE_OUT"]), {"name", "default", "unit", "range", "help", "example"})
         wrapped = {function["name"]: function for function in info["functions"]["wrapped"]}
-        self.assertEqual(wrapped["MPI_Send"], {"name": "MPI_Send", "group": "p2p", "depth": "full", "default": True})
+        self.assertEqual(wrapped["MPI_Send"], {"name": "MPI_Send", "group": "p2p", "depth": "full",
+                                                "tells": "communicator, peer, tag, bytes", "default": True})
         if info["mpi"].startswith("Open MPI"):
             self.assertEqual(info["functions"]["not_wrapped"], [], "every function of mpi.h has a row in mpi_layer/table")
         self.assertEqual(len(wrapped) + len(info["functions"]["not_wrapped"]),

@@ -56,11 +56,12 @@ const Scenario kAttributes(
     },
     [](const Who&) -> Lines {
       return {"MPI_Comm_dup on world | coll #0 sent 0 received 0; created first", "MPI_Comm_set_name on first",
-              "MPI_Comm_create_keyval", "MPI_Comm_set_attr on first",
+              "MPI_Comm_create_keyval {keyval k1}", "MPI_Comm_set_attr on first {keyval k1}",
               "MPI_Comm_dup on first | coll #0 sent 0 received 0; created second", "MPI_Comm_rank on first depth 1", kOfSelf,
-              "MPI_Comm_set_name on second", "MPI_Comm_get_attr on second", "MPI_Comm_delete_attr on first",
+              "MPI_Comm_set_name on second", "MPI_Comm_get_attr on second {keyval k1, flag 1}",
+              "MPI_Comm_delete_attr on first {keyval k1}",
               "MPI_Comm_size on first depth 1",
-              "MPI_Comm_free on second | ended second", "MPI_Comm_size on second depth 1", "MPI_Comm_free_keyval",
+              "MPI_Comm_free on second | ended second", "MPI_Comm_size on second depth 1", "MPI_Comm_free_keyval {keyval k1}",
               "MPI_Comm_free on first | ended first"};
     });
 
@@ -131,13 +132,13 @@ const Scenario kTypes(
       MPI_Type_free_keyval(&key);
     },
     [](const Who&) -> Lines {
-      Lines lines = {"MPI_Type_create_keyval"};
+      Lines lines = {"MPI_Type_create_keyval {keyval k1}"};
       for (const int count : {2, 5}) {
-        lines.insert(lines.end(), {"MPI_Type_contiguous", "MPI_Type_commit", "MPI_Type_set_attr", "MPI_Type_free",
+        lines.insert(lines.end(), {text("MPI_Type_contiguous {type_bytes %d}", 4 * count), "MPI_Type_commit", "MPI_Type_set_attr", "MPI_Type_free",
                                    text("MPI_Bcast on self depth 1 | coll #%d root 0 sent %d received %d",
                                         count == 2 ? 0 : 1, 4 * count, 4 * count)});
       }
-      lines.emplace_back("MPI_Type_free_keyval");
+      lines.emplace_back("MPI_Type_free_keyval {keyval k1}");
       return lines;
     });
 
@@ -231,7 +232,7 @@ const Scenario kErrorHandler(
       Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
                      text("MPI_Send on world | error %d", MPI_ERR_RANK)};
       lines.insert(lines.end(), inside.begin(), inside.end());
-      lines.emplace_back("MPI_Comm_call_errhandler on world");
+      lines.push_back(text("MPI_Comm_call_errhandler on world {error_code %d}", MPI_ERR_OTHER));
       lines.insert(lines.end(), inside.begin(), inside.end());
       lines.push_back(text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()));
       lines.push_back(text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()));

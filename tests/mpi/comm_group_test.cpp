@@ -82,10 +82,13 @@ const Scenario kGroups(
       if (others != MPI_GROUP_EMPTY) MPI_Group_free(&others);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Comm_group on world", "MPI_Group_size", "MPI_Group_rank", "MPI_Group_incl", "MPI_Group_excl",
-                     "MPI_Group_union", "MPI_Group_compare", "MPI_Group_free", "MPI_Group_intersection",
-                     "MPI_Group_difference", "MPI_Group_translate_ranks", "MPI_Group_free", "MPI_Group_range_incl",
-                     "MPI_Group_free", "MPI_Group_range_excl", "MPI_Group_free", "MPI_Group_free"};
+      const std::string all = text(" {members %d}", me.size);
+      Lines lines = {"MPI_Comm_group on world", "MPI_Group_size" + all, text("MPI_Group_rank {rank %d}", me.rank),
+                     "MPI_Group_incl {members 1}", text("MPI_Group_excl {members %d}", me.size - 1), "MPI_Group_union" + all,
+                     "MPI_Group_compare {comparison 0}", "MPI_Group_free", "MPI_Group_intersection {members 0}",
+                     "MPI_Group_difference {members 1}", "MPI_Group_translate_ranks", "MPI_Group_free",
+                     "MPI_Group_range_incl" + all, "MPI_Group_free", "MPI_Group_range_excl {members 0}", "MPI_Group_free",
+                     "MPI_Group_free"};
       if (me.size > 1) lines.emplace_back("MPI_Group_free");
       return lines;
     });
@@ -154,7 +157,7 @@ const Scenario kCreateGroup(
     },
     [](const Who& me) -> Lines {
       const std::string creates = "MPI_Comm_create_group on world | created ";
-      Lines lines = kGroupOf + Lines{creates + "alike, first"} + used("alike, first");
+      Lines lines = kGroupOf + Lines{creates + "alike, first {message_tag 5}"} + used("alike, first");
       if (me.rank == 0) {
         lines = lines + kGroupOf;
         for (int i = 0; i < 3; ++i) lines = lines + Lines{creates + "mine"} + used("mine");

@@ -118,7 +118,7 @@ const Scenario kSplit(
       MPI_Comm_free(&half);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Comm_split on world | coll #0 sent 0 received 0; created half"};
+      Lines lines = {text("MPI_Comm_split on world | coll #0 sent 0 received 0; created half {color %d, key %d}", me.rank % 2, -me.rank)};
       add_named_and_used(lines, "half");
       const int size = (me.size + 1) / 2;
       const int rank = size - 1 - me.rank / 2;
@@ -127,9 +127,9 @@ const Scenario kSplit(
                     text("MPI_Sendrecv on half | send to %d tag 4 bytes 4; recv from %d tag 4 bytes 4", (rank + 1) % size,
                          (rank + size - 1) % size)});
       if (me.rank == 0) {
-        lines.emplace_back("MPI_Comm_split on world | coll #1 sent 0 received 0");
+        lines.emplace_back(text("MPI_Comm_split on world | coll #1 sent 0 received 0 {color %d, key 0}", MPI_UNDEFINED));
       } else {
-        lines.emplace_back("MPI_Comm_split on world | coll #1 sent 0 received 0; created rest");
+        lines.emplace_back("MPI_Comm_split on world | coll #1 sent 0 received 0; created rest {color 3, key 0}");
         add_named_and_used(lines, "rest");
         lines.emplace_back("MPI_Comm_free on rest | ended rest");
       }
@@ -162,7 +162,8 @@ const Scenario kSplitType(
       MPI_Comm_free(&node);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Comm_split_type on world | coll #0 sent 0 received 0; created node"};
+      Lines lines = {text("MPI_Comm_split_type on world | coll #0 sent 0 received 0; created node {split_type %d, key 0}",
+                          MPI_COMM_TYPE_SHARED)};
       add_named_and_used(lines, "node");
       lines.push_back(std::string("MPI_Comm_split_type on node | coll #1 sent 0 received 0") +
                       (me.rank == 0 ? "; created part" : ""));
@@ -257,8 +258,9 @@ const Scenario kQueries(
       expect(value == MPI_UNDEFINED, "no topology");
     },
     [](const Who&) -> Lines {
-      return {"MPI_Comm_rank on world", "MPI_Comm_size on self", "MPI_Comm_test_inter on world", "MPI_Comm_compare",
-              "MPI_Comm_get_info on world", "MPI_Comm_set_info on world", "MPI_Info_free", "MPI_Topo_test on world"};
+      return {"MPI_Comm_rank on world", "MPI_Comm_size on self", "MPI_Comm_test_inter on world",
+              "MPI_Comm_compare on world {comparison 0}",
+              "MPI_Comm_get_info on world", "MPI_Comm_set_info on world", "MPI_Info_free", "MPI_Topo_test on world {topology 0}"};
     });
 
 }  // namespace

@@ -79,6 +79,7 @@ subroutine NAME(messages)(rank, size) bind(C)
   call mpi_iprobe(before, 99, ring, flag, MPI_STATUS_IGNORE IERR)
   if (flag) error stop 'iprobe'
   call mpi_isend(buffer, 1, MPI_INTEGER, next, 13, ring, single IERR)
+  call mpi_probe(before, 13, ring, MPI_STATUS_IGNORE IERR)
   call mpi_mprobe(before, 13, ring, taken, MPI_STATUS_IGNORE IERR)
   call mpi_mrecv(other, 1, MPI_INTEGER, taken, MPI_STATUS_IGNORE IERR)
   call mpi_wait(single, MPI_STATUS_IGNORE IERR)

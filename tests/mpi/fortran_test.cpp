@@ -32,6 +32,7 @@ Lines messages(const Who& me) {
           text("MPI_Waitall | received r4 in the ring from %d tag 11 bytes 8; sent r5", from),
           "MPI_Iprobe on the ring",
           text("MPI_Isend on the ring | isend r6 to %d tag 13 bytes 4", to),
+          text("MPI_Probe on the ring | found from %d tag 13 bytes 4", from),
           text("MPI_Mprobe on the ring | matched r7 from %d tag 13 bytes 4", from),
           text("MPI_Mrecv on the ring | recv r7 from %d tag 13 bytes 4", from),
           "MPI_Wait | sent r6",

@@ -22,7 +22,7 @@ const Scenario kFunneled(
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Sendrecv on world | send to %d tag 1 bytes 4; recv from %d tag 1 bytes 4", me.next(), me.previous()),
-              "MPI_Is_thread_main"};
+              "MPI_Is_thread_main {flag 1}"};
     },
     {2},
     [](const Recorded& run) {

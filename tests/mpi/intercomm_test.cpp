@@ -105,8 +105,10 @@ const Scenario kTwice(
       MPI_Barrier(second);
       for (MPI_Comm* comm : {&first, &second, &group}) MPI_Comm_free(comm);
     },
-    [](const Who&) {
-      return make_lines(2, {"MPI_Intercomm_create on group 2 | created inter 2 again", "MPI_Comm_set_name on inter 2 again",
+    [](const Who& me) {
+      return make_lines(2, {text("MPI_Intercomm_create on group 2 | created inter 2 again {local_leader 0, remote_leader %d, message_tag 2}",
+                                 is_even(me) ? me.size - 1 : 0),
+                            "MPI_Comm_set_name on inter 2 again",
                             "MPI_Barrier on inter 2 | coll #0 sent 0 received 0",
                             "MPI_Barrier on inter 2 again | coll #0 sent 0 received 0",
                             "MPI_Comm_free on inter 2 | ended inter 2",
@@ -129,9 +131,10 @@ const Scenario kMerge(
       MPI_Comm_free(&one);
       MPI_Comm_free(&inter);
     },
-    [](const Who&) {
+    [](const Who& me) {
       return make_lines(3, {"MPI_Comm_free on group 3 | ended group 3",
-                            "MPI_Intercomm_merge on inter 3 | coll #0 sent 0 received 0; created merged",
+                            text("MPI_Intercomm_merge on inter 3 | coll #0 sent 0 received 0; created merged {high %d}",
+                                 is_even(me) ? 1 : 0),
                             "MPI_Comm_set_name on merged", "MPI_Comm_rank on merged",
                             "MPI_Barrier on merged | coll #0 sent 0 received 0", "MPI_Comm_free on merged | ended merged",
                             "MPI_Comm_free on inter 3 | ended inter 3"});
@@ -178,6 +181,30 @@ const Scenario kDup(
         for (const char* name : {"dup of inter", "idup of inter"}) expect_inter(run, rank, name, evens(run), odds(run));
       }
     });
+
+/// To the rank of the other group that has the sender's place in its own.
+const Scenario kProbe(
+    "MpiProbe.OnAnIntercommunicatorTellsTheRankInTheOtherGroup",
+    [](const Who& me) {
+      MPI_Comm inter = make_inter(me, 6);
+      const int place = group_rank(me);
+      int value = 0;
+      MPI_Request request;
+      MPI_Isend(&value, 1, MPI_INT, place, 7, inter, &request);
+      MPI_Probe(MPI_ANY_SOURCE, 7, inter, MPI_STATUS_IGNORE);
+      MPI_Recv(&value, 1, MPI_INT, place, 7, inter, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Comm_free(&inter);
+    },
+    [](const Who& me) {
+      const int place = group_rank(me);
+      return make_lines(6, {"MPI_Comm_free on group 6 | ended group 6",
+                            text("MPI_Isend on inter 6 | isend r1 to %d tag 7 bytes 4", place),
+                            text("MPI_Probe on inter 6 | found from %d tag 7 bytes 4", place),
+                            text("MPI_Recv on inter 6 | recv from %d tag 7 bytes 4", place), "MPI_Wait | sent r1",
+                            "MPI_Comm_free on inter 6 | ended inter 6"});
+    },
+    {2, 4});
 
 /// Ranks 0 and 3 make one, 2 and 1 another: by color and by group.
 const Scenario kParts(

@@ -35,7 +35,7 @@ const Scenario kQuestions(
     [](const Who&) -> Lines {
       return {"MPI_File_open on world | opened asked", "MPI_File_set_size on world | size asked 100",
               "MPI_File_preallocate on world | size asked 200", "MPI_File_get_size on world | size asked 200",
-              "MPI_File_sync on world | sync asked", "MPI_File_get_amode on world | uses asked",
+              "MPI_File_sync on world | sync asked", text("MPI_File_get_amode on world | uses asked {access_mode %d}", kReadWrite),
               "MPI_File_get_group on world | uses asked", "MPI_Group_free", "MPI_File_get_info on world | uses asked",
               "MPI_File_set_info on world | uses asked", "MPI_Info_free", "MPI_File_close on world | closed asked"};
     });
@@ -53,8 +53,8 @@ const Scenario kAtomicity(
     },
     [](const Who& me) -> Lines {
       const std::string name = text("atomic%d", me.rank);
-      return {"MPI_File_open on self | opened " + name, "MPI_File_set_atomicity on self | uses " + name,
-              "MPI_File_get_atomicity on self | uses " + name, "MPI_File_close on self | closed " + name};
+      return {"MPI_File_open on self | opened " + name, "MPI_File_set_atomicity on self | uses " + name + " {atomicity 1}",
+              "MPI_File_get_atomicity on self | uses " + name + " {atomicity 1}", "MPI_File_close on self | closed " + name};
     });
 
 int g_seen_errors = 0;
@@ -79,7 +79,7 @@ const Scenario kErrorHandler(
     },
     [](const Who&) -> Lines {
       return {"MPI_File_open on world | opened handled", "MPI_File_create_errhandler",
-              "MPI_File_set_errhandler on world | uses handled", "MPI_File_call_errhandler on world | uses handled",
+              "MPI_File_set_errhandler on world | uses handled", text("MPI_File_call_errhandler on world | uses handled {error_code %d}", MPI_ERR_IO),
               "MPI_File_get_errhandler on world | uses handled", "MPI_Errhandler_free", "MPI_Errhandler_free",
               "MPI_File_get_errhandler", "MPI_Errhandler_free", "MPI_File_close on world | closed handled"};
     });

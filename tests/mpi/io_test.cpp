@@ -48,7 +48,7 @@ const Scenario kIndividual(
               text("MPI_File_seek on world | seek individual start %d to %d", 32 * me.rank, 32 * me.rank),
               "MPI_File_write on world | write individual bytes 32",
               text("MPI_File_seek on world | seek individual current -16 to %d", 32 * me.rank + 16),
-              "MPI_File_get_position on world | uses individual", "MPI_File_read on world | read individual bytes 16",
+              text("MPI_File_get_position on world | uses individual {view_offset %d}", 32 * me.rank + 16), "MPI_File_read on world | read individual bytes 16",
               "MPI_File_close on world | closed individual"};
     });
 
@@ -69,10 +69,10 @@ const Scenario kShared(
       MPI_File_seek_shared(file, -4, MPI_SEEK_CUR);
       close_file(file);
     },
-    [](const Who&) -> Lines {
+    [](const Who& me) -> Lines {
       return {"MPI_File_open on world | opened shared", "MPI_File_write_shared on world | write shared bytes 8",
               "MPI_Barrier on world | coll #0 sent 0 received 0",
-              "MPI_File_get_position_shared on world | uses shared",
+              text("MPI_File_get_position_shared on world | uses shared {view_offset %d}", 8 * me.size),
               "MPI_Barrier on world | coll #1 sent 0 received 0",
               "MPI_File_seek_shared on world | seek shared start 0 to 0",
               "MPI_File_read_shared on world | read shared bytes 4", "MPI_Barrier on world | coll #2 sent 0 received 0",
@@ -146,7 +146,8 @@ const Scenario kView(
       return {"MPI_File_open on world | opened view", "MPI_Type_vector", "MPI_Type_commit",
               text("MPI_File_set_view on world | view view at %d etype 8", 16 + 8 * me.rank),
               "MPI_File_write_at on world | write view at 1 bytes 16",
-              "MPI_File_get_byte_offset on world | uses view", "MPI_File_get_type_extent on world | uses view",
+              text("MPI_File_get_byte_offset on world | uses view {view_offset 1, byte_offset %d}", 16 + 8 * me.rank + 8 * me.size),
+              "MPI_File_get_type_extent on world | uses view {extent 8}",
               "MPI_File_get_view on world | uses view", "MPI_File_close on world | closed view", "MPI_Type_free"};
     });
 

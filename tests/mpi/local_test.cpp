@@ -101,7 +101,8 @@ const Scenario kAttributes(
       MPI_Keyval_free(&key);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Keyval_create", "MPI_Attr_put on self", "MPI_Attr_get on self", "MPI_Attr_delete on self", "MPI_Keyval_free"};
+      return {"MPI_Keyval_create {keyval k1}", "MPI_Attr_put on self {keyval k1}", "MPI_Attr_get on self {keyval k1, flag 1}",
+              "MPI_Attr_delete on self {keyval k1}", "MPI_Keyval_free {keyval k1}"};
     });
 #pragma GCC diagnostic pop
 
@@ -131,10 +132,12 @@ const Scenario kWindow(
       MPI_Win_free(&window);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Win_create on world | made w1 bytes 0", "MPI_Win_create_keyval", "MPI_Win_set_attr on world | about w1",
-              "MPI_Win_get_attr on world | about w1", "MPI_Win_delete_attr on world | about w1", "MPI_Win_free_keyval",
+      return {"MPI_Win_create on world | made w1 bytes 0", "MPI_Win_create_keyval {keyval k1}",
+              "MPI_Win_set_attr on world | about w1 {keyval k1}",
+              "MPI_Win_get_attr on world | about w1 {keyval k1, flag 1}", "MPI_Win_delete_attr on world | about w1 {keyval k1}",
+              "MPI_Win_free_keyval {keyval k1}",
               "MPI_Win_create_errhandler", "MPI_Win_set_errhandler on world | about w1",
-              "MPI_Win_call_errhandler on world | about w1", "MPI_Errhandler_free", "MPI_Win_get_errhandler on world | about w1",
+              text("MPI_Win_call_errhandler on world | about w1 {error_code %d}", MPI_ERR_OTHER), "MPI_Errhandler_free", "MPI_Win_get_errhandler on world | about w1",
               "MPI_Errhandler_free", "MPI_Win_free on world | ended w1"};
     });
 

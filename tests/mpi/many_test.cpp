@@ -210,7 +210,7 @@ const Scenario kCancelled(
         lines.push_back(
             text("MPI_Irecv on world | irecv r%d from %d tag %d room 4", 2 * kCount + 1 + i, me.previous(), 20000 + i));
       }
-      for (int i = 0; i < kCount / 10; ++i) lines.emplace_back("MPI_Cancel");
+      for (int i = kCount / 10 - 1; i >= 0; --i) lines.push_back(text("MPI_Cancel | cancels r%d", 2 * kCount + 1 + i));
       for (int i = 0; i < kCount; i += 10) lines.push_back(text("MPI_Request_free | freed r%d", kCount + 1 + i));
       Lines facts;
       for (int i = 0; i < kCount; ++i) {

@@ -125,7 +125,7 @@ const Scenario kCancelPersistent(
     },
     [](const Who& me) -> Lines {
       return {text("MPI_Recv_init on world | init r1 peer %d tag 4 bytes 4", me.previous()),
-              text("MPI_Start on world | irecv r2 from %d tag 4 room 4", me.previous()), "MPI_Cancel",
+              text("MPI_Start on world | irecv r2 from %d tag 4 room 4", me.previous()), "MPI_Cancel | cancels r2",
               "MPI_Wait | cancelled r2", "MPI_Barrier on world | coll #0 sent 0 received 0",
               text("MPI_Start on world | irecv r3 from %d tag 4 room 4", me.previous()),
               text("MPI_Send on world | send to %d tag 4 bytes 4", me.next()),

@@ -1,10 +1,13 @@
 #include "tests/mpi/recorded.h"
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
+#include "core/record/value_fact.h"
 #include "tests/mpi/file_words.h"
 #include "tests/mpi/rma_words.h"
 
@@ -52,13 +55,32 @@ class Words {
     for (const Fact& fact : call.facts) {
       makings_[fact.comm] += is_other_start(fact) ? 1 : 0;
       if (fact.kind == FactKind::kFileCollective) continue;
+      if (fact.kind == FactKind::kValue) continue;
       words += separator + fact_text(fact, call.comm);
       separator = "; ";
     }
-    return words;
+    return words + values(call);
   }
 
  private:
+  static std::string numbered(const char* prefix, std::map<std::int64_t, std::size_t>& known, std::int64_t value) {
+    return prefix + std::to_string(known.emplace(value, known.size() + 1).first->second);
+  }
+  std::string value_text(ValueName name, std::int64_t value) {
+    const bool is_error = name == ValueName::kErrorCode || name == ValueName::kErrorClass;
+    if (name == ValueName::kKeyval) return numbered("k", keys_, value);
+    return is_error && value > MPI_ERR_LASTCODE ? numbered("e", errors_, value) : number(value);
+  }
+  /// " {rank 1, coordinate_0 3}"; attribute keys and the program's own error codes in the order of their appearance: k1, e1.
+  std::string values(const Call& call) {
+    std::string words;
+    for (const Fact& fact : call.facts) {
+      if (fact.kind != FactKind::kValue) continue;
+      words += (words.empty() ? " {" : ", ") + std::string(value_name(value_name_of(fact))) + " ";
+      words += value_text(value_name_of(fact), value_of(fact));
+    }
+    return words.empty() ? words : words + "}";
+  }
   std::string request(const Fact& fact) {
     return " r" + std::to_string(requests_.emplace(fact.request, requests_.size() + 1).first->second);
   }
@@ -109,6 +131,10 @@ class Words {
       case FactKind::kCommCreated: return "created " + name_of(process_, fact.comm);
       case FactKind::kCommFreed: return "ended " + name_of(process_, fact.comm);
       case FactKind::kError: return "error " + number(static_cast<std::int64_t>(fact.bytes));
+      case FactKind::kProbed: return "found" + in + message(fact, "from", "bytes");
+      case FactKind::kRequestReady:
+        return "ready" + request(fact) + (fact.peer == kNoPeer ? "" : in + message(fact, "from", "bytes"));
+      case FactKind::kCancelRequested: return "cancels" + request(fact);
       case FactKind::kMatched: return "matched" + request(fact) + in + message(fact, "from", "bytes");
       case FactKind::kLocalBytes: return "here bytes " + number(static_cast<std::int64_t>(fact.bytes));
       case FactKind::kPersistentInit: return "init" + request(fact) + in + message(fact, "peer", "bytes");
@@ -121,6 +147,8 @@ class Words {
   std::map<RequestId, std::size_t> requests_;
   std::map<WinId, std::size_t> windows_;
   std::map<CommId, std::uint32_t> makings_;  ///< of windows, and openings of files: numbers that lines do not show
+  std::map<std::int64_t, std::size_t> keys_;
+  std::map<std::int64_t, std::size_t> errors_;
 };
 
 struct OwnedCall {
@@ -145,6 +173,14 @@ std::vector<OwnedCall> read_location(const RecordSource& source, int rank, Locat
   return calls;
 }
 
+/// Of the main thread: what starts and ends everything.
+void check_frame(const ProcessDefinitions& process, const std::vector<OwnedCall>& calls) {
+  const auto name = [&](const OwnedCall& call) { return process.region(call.call.region)->name; };
+  ASSERT_GE(calls.size(), 2u);
+  EXPECT_EQ(name(calls.front()), process.info.thread_level == MPI_THREAD_SINGLE ? "MPI_Init" : "MPI_Init_thread");
+  EXPECT_EQ(name(calls.back()), "MPI_Finalize");
+}
+
 bool is_start_of_collective(const Fact& fact) {
   return fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest || is_other_start(fact);
 }
@@ -159,6 +195,7 @@ Recorded::Recorded(const std::string& folder, int rank_count, std::size_t scenar
   if (!status.is_ok()) return;
   EXPECT_EQ(source_->world_size(), rank_count);
   lines_.resize(static_cast<std::size_t>(rank_count));
+  told_.resize(static_cast<std::size_t>(rank_count));
   for (int rank = 0; rank < rank_count; ++rank) read_rank(rank, scenario_count);
   check_comms();
   check_files();
@@ -175,6 +212,7 @@ void Recorded::read_rank(int rank, std::size_t scenario_count) {
   }
   auto& scenarios = lines_[static_cast<std::size_t>(rank)];
   scenarios.resize(scenario_count);
+  check_frame(process, locations.at(0));
   // The main thread's markers cut the time of all threads.
   std::vector<std::uint64_t> starts_ns;
   std::map<CommId, std::uint32_t> collectives;
@@ -206,6 +244,10 @@ void Recorded::read_rank(int rank, std::size_t scenario_count) {
     const bool has_end = !main.empty() && main.back().starts_with(kEndMarker);
     EXPECT_TRUE(has_end) << "rank " << rank << ", scenario " << scenario;
     if (has_end) main.pop_back();
+    told_[static_cast<std::size_t>(rank)].push_back(main);
+    for (auto& [location, lines] : scenarios[scenario]) {
+      for (std::string& line : lines) line = without_values(line);
+    }
   }
 }
 
@@ -279,6 +321,10 @@ void Recorded::check_windows() const {
     EXPECT_EQ(seen.flavors.size(), 1u);
   }
 }
+
+std::string without_values(const std::string& line) { return line.substr(0, line.find(" {")); }
+
+const Lines& Recorded::told(int rank) const { return told_.at(static_cast<std::size_t>(rank)).at(scenario_); }
 
 const Lines& Recorded::lines(int rank, std::size_t location) const {
   static const Lines kNone;

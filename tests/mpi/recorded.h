@@ -18,9 +18,13 @@ namespace megascope::mpitest {
 ///
 ///   MPI_File_write_at on world | write data at 100 bytes 40          (more in file_words.h)
 ///   MPI_Put on world | put w1 target 1 sent 40 received 0            (more in rma_words.h)
+///   MPI_Cart_rank on grid {coordinate_0 1, rank 3}                   (values: core/record/value_fact.h)
 ///
 /// r1 is the first request of the scenario, w1 its first window, #0 its first collective on the communicator.
 using Lines = std::vector<std::string>;
+
+/// The line up to its values.
+std::string without_values(const std::string& line);
 
 /// What one job recorded, cut into its scenarios.
 class Recorded {
@@ -29,6 +33,8 @@ class Recorded {
   Recorded(const std::string& folder, int rank_count, std::size_t scenario_count);
 
   int rank_count() const { return rank_count_; }
+  /// Of the main thread, in the scenario under test, with values; lines() are without.
+  const Lines& told(int rank) const;
   /// Of the main thread, in the scenario under test.
   const Lines& lines(int rank) const { return lines(rank, 0); }
   /// location: of the threads that called MPI in this scenario, the main thread first.
@@ -53,6 +59,7 @@ class Recorded {
   std::size_t scenario_ = 0;
   std::unique_ptr<trace::RunSource> source_;
   std::vector<std::vector<std::map<LocationId, Lines>>> lines_;  ///< by rank and scenario
+  std::vector<std::vector<Lines>> told_;                         ///< the same, of the main thread
 };
 
 /// The function whose call begins a scenario, and the one that ends it. No scenario calls the first.

@@ -161,7 +161,8 @@ const Scenario kTests(
               text("MPI_Send on world | send to %d tag 1 bytes 4", me.next()),
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Send on world | send to %d tag 3 bytes 4", me.next()),
-              text("MPI_Recv on world | recv from %d tag 3 bytes 4", me.previous()), "MPI_Request_get_status",
+              text("MPI_Recv on world | recv from %d tag 3 bytes 4", me.previous()),
+              text("MPI_Request_get_status | ready r1 in world from %d tag 1 bytes 4", me.previous()),
               text("MPI_Test | received r1 in world from %d tag 1 bytes 4", me.previous()),
               text("MPI_Testany | received r2 in world from %d tag 2 bytes 4", me.previous()),
               "MPI_Testall", "MPI_Testany", "MPI_Test"};
@@ -208,14 +209,14 @@ const Scenario kCancel(
       expect(in[1] == 0 && in[0] == 5, "the message had arrived");
     },
     [](const Who& me) -> Lines {
-      return {text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()), "MPI_Cancel",
-              "MPI_Wait | cancelled r1", "MPI_Test_cancelled",
-              text("MPI_Irecv on world | irecv r2 from %d tag 1 room 4", me.previous()), "MPI_Cancel",
+      return {text("MPI_Irecv on world | irecv r1 from %d tag 1 room 4", me.previous()), "MPI_Cancel | cancels r1",
+              "MPI_Wait | cancelled r1", "MPI_Test_cancelled {flag 1}",
+              text("MPI_Irecv on world | irecv r2 from %d tag 1 room 4", me.previous()), "MPI_Cancel | cancels r2",
               "MPI_Waitall | cancelled r2", text("MPI_Irecv on world | irecv r3 from %d tag 2 room 4", me.previous()),
               "MPI_Barrier on world | coll #0 sent 0 received 0",
               text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()),
               text("MPI_Send on world | send to %d tag 3 bytes 4", me.next()),
-              text("MPI_Recv on world | recv from %d tag 3 bytes 4", me.previous()), "MPI_Cancel",
+              text("MPI_Recv on world | recv from %d tag 3 bytes 4", me.previous()), "MPI_Cancel | cancels r3",
               text("MPI_Wait | received r3 in world from %d tag 2 bytes 4", me.previous())};
     },
     on_ranks_of({1, 2, 4}, {2, 4}));  // MPICH waits for the receive of what a process sends to itself

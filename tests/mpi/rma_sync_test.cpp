@@ -184,6 +184,18 @@ const Scenario kLocks(
                            "MPI_Win_unlock_all on world | unlock w1 all"});
     });
 
+const Scenario kTestOfNobody(
+    "MpiWinTest.OfAnEpochForNobodyIsItsEnd",
+    [](const Who&) {
+      MPI_Win window = make_window();
+      MPI_Win_post(MPI_GROUP_EMPTY, 0, window);
+      int flag = 0;
+      MPI_Win_test(window, &flag);
+      expect(flag == 1, "nobody is waited for");
+      MPI_Win_free(&window);
+    },
+    [](const Who&) { return around_lines({"MPI_Win_post on world | post w1 with", "MPI_Win_test on world | wait w1 with"}); });
+
 const Scenario kFlushes(
     "MpiWinFlush.RecordsTargetAndWhetherItIsLocal",
     [](const Who& me) {

@@ -71,10 +71,11 @@ const Scenario kShared(
       MPI_Win_unlock_all(window);
       MPI_Win_free(&window);
     },
-    [](const Who&) -> Lines {
+    [](const Who& me) -> Lines {
       return {"MPI_Win_allocate_shared on world | made w1 bytes 16", "MPI_Win_set_name on world | about w1",
               "MPI_Win_lock_all on world | lock w1 all nocheck", "MPI_Win_sync on world | sync w1",
-              "MPI_Barrier on world | coll #0 sent 0 received 0", "MPI_Win_shared_query on world | about w1",
+              "MPI_Barrier on world | coll #0 sent 0 received 0",
+              text("MPI_Win_shared_query on world | about w1 {window_rank %d, window_bytes 16, displacement_unit 4}", me.next()),
               "MPI_Barrier on world | coll #1 sent 0 received 0", "MPI_Win_unlock_all on world | unlock w1 all",
               "MPI_Win_free on world | ended w1"};
     },

@@ -36,7 +36,7 @@ struct Scenario {
   using Check = void (*)(const Recorded& run);
 
   /// name: "MpiSend.RecordsPeerTagAndBytes". expected: of a rank's main thread (see recorded.h); nullptr: `check` looks at
-  /// everything itself.
+  /// everything itself. A line without values is for a call whose values other scenarios look at.
   Scenario(const char* name, Body body, Expected expected, std::vector<int> rank_counts = {1, 2, 4},
            Check check = nullptr);
 
@@ -63,7 +63,8 @@ std::vector<int> on_ranks_of(std::vector<int> open_mpi, std::vector<int> mpich);
 /// In a body: what the program must see. A failure is printed and fails all tests of the run.
 void expect(bool is_true, const char* what);
 
-/// The main function of a test file: a test program, and with --scenarios the MPI program that it starts.
+/// The main function of a test file: a test program, with --scenarios the MPI program that it starts, and with --expected
+/// one that prints what the scenarios expect on one rank and more (functions_covered_test.py).
 int run_main(int argc, char** argv, int thread_level = MPI_THREAD_SINGLE);
 
 }  // namespace megascope::mpitest

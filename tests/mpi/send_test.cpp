@@ -262,8 +262,9 @@ const Scenario kProbe(
     },
     [](const Who& me) -> Lines {
       return {"MPI_Iprobe on world", "MPI_Barrier on world | coll #0 sent 0 received 0",
-              text("MPI_Send on world | send to %d tag 8 bytes 4", me.next()), "MPI_Probe on world",
-              "MPI_Iprobe on world", text("MPI_Recv on world | recv from %d tag 8 bytes 4", me.previous())};
+              text("MPI_Send on world | send to %d tag 8 bytes 4", me.next()),
+              text("MPI_Probe on world | found from %d tag 8 bytes 4", me.previous()),
+              text("MPI_Iprobe on world | found from %d tag 8 bytes 4", me.previous()), text("MPI_Recv on world | recv from %d tag 8 bytes 4", me.previous())};
     },
     on_ranks_of({1, 2, 4}, {2, 4}));  // MPICH waits for the receive of what a process sends to itself
 

@@ -79,10 +79,10 @@ const Scenario kBroken(
               "MPI_Testany times 20",
               "MPI_Testall times 20",
               "MPI_Testsome times 20",
-              "MPI_Request_get_status times 20",
-              "MPI_Cancel",
+              "MPI_Request_get_status times 20 | tested r1",
+              "MPI_Cancel | cancels r1",
               "MPI_Wait | cancelled r1",
-              "MPI_Cancel",
+              "MPI_Cancel | cancels r2",
               "MPI_Wait | cancelled r2",
               "MPI_Comm_free on other | ended other"};
     });

@@ -32,7 +32,7 @@ const Scenario kCart(
       expect(value == MPI_CART, "a grid");
       MPI_Cartdim_get(grid, &value);
       MPI_Cart_get(grid, 2, numbers.data(), flags.data(), others.data());
-      MPI_Cart_coords(grid, me.rank, 2, numbers.data());
+      MPI_Cart_coords(grid, me.rank, 5, numbers.data());  // there are two
       expect(numbers[0] == me.rank / columns(me) && numbers[1] == me.rank % columns(me), "row and column");
       MPI_Cart_rank(grid, numbers.data(), &value);
       expect(value == me.rank, "and back");
@@ -54,11 +54,18 @@ const Scenario kCart(
     [](const Who& me) -> Lines {
       const int below = (me.rank + columns(me)) % me.size;
       const int above = (me.rank + me.size - columns(me)) % me.size;
-      return {"MPI_Dims_create", "MPI_Cart_create on world | coll #0 sent 0 received 0; created grid",
-              "MPI_Comm_set_name on grid", "MPI_Topo_test on grid", "MPI_Cartdim_get on grid", "MPI_Cart_get on grid",
-              "MPI_Cart_coords on grid", "MPI_Cart_rank on grid", "MPI_Cart_shift on grid", "MPI_Cart_map on world",
+      const int rows = me.size / columns(me);
+      const std::string grid = text("dimension_0 %d, dimension_1 %d, periodic_0 1, periodic_1 0", rows, columns(me));
+      const std::string place = text("coordinate_0 %d, coordinate_1 %d", me.rank / columns(me), me.rank % columns(me));
+      return {text("MPI_Dims_create {processes %d, dimension_0 %d, dimension_1 %d}", me.size, rows, columns(me)),
+              "MPI_Cart_create on world | coll #0 sent 0 received 0; created grid {" + grid + ", reorder 0}",
+              "MPI_Comm_set_name on grid", "MPI_Topo_test on grid {topology 1}", "MPI_Cartdim_get on grid {dimensions 2}",
+              "MPI_Cart_get on grid {" + grid + ", " + place + "}", text("MPI_Cart_coords on grid {rank %d, ", me.rank) + place + "}",
+              "MPI_Cart_rank on grid {" + place + text(", rank %d}", me.rank),
+              text("MPI_Cart_shift on grid {direction 0, displacement 1, source_rank %d, destination_rank %d}", above, below),
+              "MPI_Cart_map on world {" + grid + text(", rank %d}", me.rank),
               text("MPI_Sendrecv on grid | send to %d tag 3 bytes 4; recv from %d tag 3 bytes 4", below, above),
-              "MPI_Cart_sub on grid | coll #0 sent 0 received 0; created row", "MPI_Comm_set_name on row",
+              "MPI_Cart_sub on grid | coll #0 sent 0 received 0; created row {remains_0 0, remains_1 1}", "MPI_Comm_set_name on row",
               "MPI_Barrier on row | coll #0 sent 0 received 0", "MPI_Comm_free on row | ended row",
               "MPI_Comm_free on grid | ended grid"};
     },
@@ -135,9 +142,12 @@ const Scenario kGraph(
       MPI_Comm_free(&pair);
     },
     [](const Who& me) -> Lines {
-      Lines lines = {"MPI_Graph_create on world | coll #0 sent 0 received 0; created ring", "MPI_Comm_set_name on ring",
-                     "MPI_Graphdims_get on ring", "MPI_Graph_get on ring", "MPI_Graph_neighbors_count on ring",
-                     "MPI_Graph_neighbors on ring", "MPI_Graph_map on world", "MPI_Comm_free on ring | ended ring"};
+      const std::string dimensions = text("{nodes %d, edges %d}", me.size, 2 * me.size);
+      const std::string neighbours = text("{rank %d, neighbours 2}", me.rank);
+      Lines lines = {text("MPI_Graph_create on world | coll #0 sent 0 received 0; created ring {nodes %d, reorder 0}", me.size),
+                     "MPI_Comm_set_name on ring", "MPI_Graphdims_get on ring " + dimensions, "MPI_Graph_get on ring " + dimensions,
+                     "MPI_Graph_neighbors_count on ring " + neighbours, "MPI_Graph_neighbors on ring " + neighbours,
+                     text("MPI_Graph_map on world {nodes %d, rank %d}", me.size, me.rank), "MPI_Comm_free on ring | ended ring"};
       if (me.rank >= 2) {
         lines.emplace_back("MPI_Graph_create on world | coll #1 sent 0 received 0");
       } else {
@@ -178,10 +188,12 @@ const Scenario kDistributed(
       MPI_Comm_free(&adjacent);
     },
     [](const Who&) -> Lines {
-      return {"MPI_Dist_graph_create_adjacent on world | coll #0 sent 0 received 0; created adjacent",
+      return {"MPI_Dist_graph_create_adjacent on world | coll #0 sent 0 received 0; created adjacent "
+              "{sources 1, destinations 1, reorder 0}",
               "MPI_Comm_set_name on adjacent",
-              "MPI_Dist_graph_create on adjacent | coll #0 sent 0 received 0; created distributed",
-              "MPI_Comm_set_name on distributed", "MPI_Dist_graph_neighbors_count on distributed",
+              "MPI_Dist_graph_create on adjacent | coll #0 sent 0 received 0; created distributed {nodes 1, reorder 0}",
+              "MPI_Comm_set_name on distributed",
+              "MPI_Dist_graph_neighbors_count on distributed {sources 1, destinations 1, weighted 0}",
               "MPI_Dist_graph_neighbors on distributed", "MPI_Comm_free on distributed | ended distributed",
               "MPI_Comm_free on adjacent | ended adjacent"};
     },

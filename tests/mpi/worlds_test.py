@@ -81,6 +81,8 @@ class Worlds(unittest.TestCase):
             own = report["ranks"]
             # the world's barrier-free program: only what is collective within the world is told
             self.assertEqual(report["functions"]["MPI_Allreduce"]["calls"], 2 * own)
+        parents = self.judged(child)["remote_worlds"].values()
+        self.assertEqual(sum(calls.get("MPI_Comm_get_parent", 0) > 0 for calls in parents), 1)
         return parent, child, reports
 
     def test_spawn(self):

@@ -1,6 +1,8 @@
 // What becomes of each call, as otf2-print shows it.
 #include "tests/exporters/otf2/judged_archive.h"
 
+#include "core/record/value_fact.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -179,6 +181,23 @@ TEST(Otf2Events, AnUnfinishedCallAndAnErrorAreAttributesOfLeave) {
           "ENTER 30 Region: \"MPI_Recv\" <1>",
           "LEAVE 90 Region: \"MPI_Recv\" <1> ADDITIONAL ATTRIBUTES: (\"unfinished\" <0>; UINT8; "
           "1)"));
+}
+
+TEST(Otf2Events, WhatAProbeFoundAndValuesAreAttributesOfLeave) {
+  SampleProcess process(0, 1);
+  process.call("MPI_Probe", 10, 20, {{.kind = FactKind::kProbed, .comm = kSelf, .peer = 0, .tag = 7, .bytes = 40}});
+  process.call("MPI_Request_get_status", 30, 40, {{.kind = FactKind::kRequestReady, .request = 5}});
+  process.call("MPI_Dims_create", 50, 60,
+               {value_fact(ValueName::kProcesses, 6), value_fact(ValueName::kDimension, -3), value_fact(ValueName::kProcesses, 7)});
+  const Lines lines = events({process}, 1);
+  ASSERT_EQ(lines.size(), 6u);
+  for (const char* part : {"(\"comm\" <4>; COMM; \"MPI_COMM_SELF\" <1>)", "(\"found_source\" <5>; INT64; 0)",
+                           "(\"found_tag\" <6>; INT64; 7)", "(\"found_bytes\" <7>; UINT64; 40)"}) {
+    EXPECT_THAT(lines[1], HasSubstr(part));
+  }
+  EXPECT_EQ(lines[3], "LEAVE 40 Region: \"MPI_Request_get_status\" <1>");
+  EXPECT_THAT(lines[5], HasSubstr("(\"processes\" <45>; INT64; 6)")) << "the first of a name";
+  EXPECT_THAT(lines[5], HasSubstr("(\"dimension_0\" <46>; INT64; -3)"));
 }
 
 TEST(Otf2Events, AFurtherThreadBeginsAndEnds) {

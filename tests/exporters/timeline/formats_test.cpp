@@ -4,6 +4,7 @@
 #include "core/record/file_fact.h"
 #include "exporters/chrome/export.h"
 #include "exporters/perfetto/export.h"
+#include "core/record/value_fact.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
 
@@ -255,6 +256,22 @@ TEST_P(Timelines, StandRanksThatAreEmptyOrMissing) {
   EXPECT_EQ(report["names"], (json{{"MPI_Recv", 1}}));
   EXPECT_THAT(column(report["processes"], "name"),
               ElementsAre("Rank 0 (node-a)", "Rank 2 (node-a)", "Rank 3 (node-b)"));
+}
+
+TEST_P(Timelines, ShowWhatWasFoundAndValues) {
+  SampleProcess rank1(1, 4);
+  const CommId pair = rank1.add_comm(0xABC, "pair", kWorld, {1, 3});
+  rank1.call("MPI_Probe", 10, 20, {{.kind = FactKind::kProbed, .comm = pair, .peer = 1, .tag = 7, .bytes = 40}});
+  rank1.call("MPI_Request_get_status", 30, 40, {{.kind = FactKind::kRequestReady, .request = 5}});
+  rank1.call("MPI_Cart_rank", 50, 60, {value_fact(ValueName::kCoordinate, 2), value_fact(ValueName::kRank, -3)});
+  const json rows = asked({rank1}, calls({"comm", "peer", "tag", "bytes", "ready", "coordinate_0", "rank"}));
+  EXPECT_THAT(column(rows, "comm"), ElementsAre("pair", "null", "null"));
+  EXPECT_THAT(column(rows, "peer"), ElementsAre("3", "null", "null")) << "in the world";
+  EXPECT_THAT(column(rows, "tag"), ElementsAre("7", "null", "null"));
+  EXPECT_THAT(column(rows, "bytes"), ElementsAre("40", "null", "null"));
+  EXPECT_NE(rows[1]["ready"], nullptr);
+  EXPECT_THAT(column(rows, "coordinate_0"), ElementsAre("null", "null", "2"));
+  EXPECT_THAT(column(rows, "rank"), ElementsAre("null", "null", "-3"));
 }
 
 TEST_P(Timelines, StandARunWithoutAnything) { EXPECT_EQ(examined({}, {}, 2)["slices"], 0); }

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "mpi_layer/meaning_comm.h"
+
+/// Topologies: coordinates, ranks and neighbours, as they were asked for. MPI-4.1 §8.
+namespace megascope::mpi {
+
+namespace topology {
+
+/// In numbers that do not depend on the MPI library.
+constexpr int told_topology(int status) noexcept {
+  return status == MPI_CART ? 1 : status == MPI_GRAPH ? 2 : status == MPI_DIST_GRAPH ? 3 : 0;
+}
+
+struct Which : Also<comm::About, "topology"> {
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm, const int* status) noexcept {
+    if (rc == MPI_SUCCESS) tell_value(thread, ValueName::kTopology, told_topology(*status));
+  }
+};
+/// How large the graph is, not how much room there is for it; of it no more.
+struct Graph : Also<comm::Object, "nodes, edges"> {
+  template <class... Rest>
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, Rest&...) noexcept {
+    if (rc == MPI_SUCCESS) tell_graph_size(thread, comm);
+  }
+};
+struct Neighbours : Also<comm::Object, "rank, neighbours"> {
+  template <class... Rest>
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, int rank, Rest&...) noexcept {
+    if (rc == MPI_SUCCESS) tell_neighbours(thread, comm, rank);
+  }
+};
+
+}  // namespace topology
+
+template <> struct Meaning<Fn::Topo_test> : topology::Which {};
+template <> struct Meaning<Fn::Graph_get> : topology::Graph {};
+template <> struct Meaning<Fn::Graph_neighbors> : topology::Neighbours {};
+
+#define MEGASCOPE_TOPOLOGY(name, ...) \
+  template <> struct Meaning<Fn::name> : Tells<comm::About, __VA_ARGS__> {};
+MEGASCOPE_TOPOLOGY(Cart_coords, Told{1, ValueName::kRank}, Told{3, ValueName::kCoordinate, 2, true})
+MEGASCOPE_TOPOLOGY(Cart_get, Told{2, ValueName::kDimension, 1, true}, Told{3, ValueName::kPeriodic, 1, true},
+                   Told{4, ValueName::kCoordinate, 1, true})
+MEGASCOPE_TOPOLOGY(Cart_map, Told{2, ValueName::kDimension, 1}, Told{3, ValueName::kPeriodic, 1}, Told{4, ValueName::kRank})
+MEGASCOPE_TOPOLOGY(Cart_rank, Told{1, ValueName::kCoordinate, Told::kGrid}, Told{2, ValueName::kRank})
+MEGASCOPE_TOPOLOGY(Cart_shift, Told{1, ValueName::kDirection}, Told{2, ValueName::kDisplacement}, Told{3, ValueName::kSource},
+                   Told{4, ValueName::kDestination})
+MEGASCOPE_TOPOLOGY(Cartdim_get, Told{1, ValueName::kDimensionCount})
+MEGASCOPE_TOPOLOGY(Graph_map, Told{1, ValueName::kNodes}, Told{4, ValueName::kRank})
+MEGASCOPE_TOPOLOGY(Graph_neighbors_count, Told{1, ValueName::kRank}, Told{2, ValueName::kNeighbours})
+MEGASCOPE_TOPOLOGY(Graphdims_get, Told{1, ValueName::kNodes}, Told{2, ValueName::kEdges})
+MEGASCOPE_TOPOLOGY(Dist_graph_neighbors_count, Told{1, ValueName::kSources}, Told{2, ValueName::kDestinations},
+                   Told{3, ValueName::kWeighted})
+#undef MEGASCOPE_TOPOLOGY
+/// Of the neighbours, ranks and weights are not told.
+template <> struct Meaning<Fn::Dist_graph_neighbors> : comm::Object {};
+
+template <> struct Meaning<Fn::Dims_create>
+    : Tells<NoMeaning, Told{0, ValueName::kProcesses}, Told{2, ValueName::kDimension, 1}> {};
+
+}  // namespace megascope::mpi

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "mpi_layer/told.h"
+#include "mpi_layer/types.h"
+#include "mpi_layer/windows.h"
+
+/// Groups and datatypes, which have no names in a trace: how large they are. MPI-4.1 §5, §7.3.
+namespace megascope::mpi {
+
+namespace type {
+
+/// The last argument is a new group: how many members it has. A local call.
+struct NewGroup : NoMeaning {
+  static constexpr std::string_view kTells = "members";
+  static constexpr bool kNamesObject = true;
+  template <class... Args>
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&... args) noexcept {
+    if (rc == MPI_SUCCESS) tell_group_size(thread, *last_of(args...));
+  }
+};
+/// The last argument is a new datatype: how many bytes of data an element has.
+struct NewType : NoMeaning {
+  static constexpr std::string_view kTells = "type_bytes";
+  static constexpr bool kNamesObject = true;
+  template <class... Args>
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&... args) noexcept {
+    if (rc != MPI_SUCCESS) return;
+    tell_value(thread, ValueName::kTypeBytes, static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
+  }
+};
+/// Also what was asked of a group or type, which itself has no name.
+template <Told... kTold>
+struct Asked : Tells<NoMeaning, kTold...> {
+  static constexpr bool kNamesObject = true;
+};
+using Extent = Asked<Told{1, ValueName::kLowerBound}, Told{2, ValueName::kExtent}>;
+
+}  // namespace type
+
+template <> struct Meaning<Fn::Group_size> : type::Asked<Told{1, ValueName::kSize}> {};
+template <> struct Meaning<Fn::Group_rank> : type::Asked<Told{1, ValueName::kRank}> {};
+template <> struct Meaning<Fn::Group_compare> : type::Asked<Told{2, ValueName::kComparison}> {};
+template <> struct Meaning<Fn::Group_union> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_intersection> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_difference> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_incl> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_excl> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_range_incl> : type::NewGroup {};
+template <> struct Meaning<Fn::Group_range_excl> : type::NewGroup {};
+
+template <> struct Meaning<Fn::Type_get_extent> : type::Extent {};
+template <> struct Meaning<Fn::Type_get_extent_x> : type::Extent {};
+template <> struct Meaning<Fn::Type_get_true_extent> : type::Extent {};
+template <> struct Meaning<Fn::Type_get_true_extent_x> : type::Extent {};
+
+#define MEGASCOPE_TYPE(name) \
+  template <> struct Meaning<Fn::Type_##name> : type::NewType {};
+MEGASCOPE_TYPE(contiguous)
+MEGASCOPE_TYPE(vector)
+MEGASCOPE_TYPE(indexed)
+MEGASCOPE_TYPE(dup)
+MEGASCOPE_TYPE(match_size)
+MEGASCOPE_TYPE(create_darray)
+MEGASCOPE_TYPE(create_f90_complex)
+MEGASCOPE_TYPE(create_f90_integer)
+MEGASCOPE_TYPE(create_f90_real)
+MEGASCOPE_TYPE(create_hindexed)
+MEGASCOPE_TYPE(create_hindexed_block)
+MEGASCOPE_TYPE(create_hvector)
+MEGASCOPE_TYPE(create_indexed_block)
+MEGASCOPE_TYPE(create_resized)
+MEGASCOPE_TYPE(create_struct)
+MEGASCOPE_TYPE(create_subarray)
+#undef MEGASCOPE_TYPE
+
+/// A freed datatype's handle may come back as another type: in another thread before MPI_Type_free has returned, here after
+/// an attribute function has used the type for the last time.
+template <> struct Meaning<Fn::Type_free> {
+  static constexpr bool kKeepsBooksOnly = true;
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Datatype*) noexcept {
+    g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
+    if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+/// The same for groups, which synchronisations of windows name.
+template <> struct Meaning<Fn::Group_free> {
+  static constexpr bool kKeepsBooksOnly = true;
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Group*) noexcept {
+    g_group_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Group*) noexcept {
+    if (rc == MPI_SUCCESS) g_group_generation.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace megascope::mpi
