@@ -19,8 +19,8 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /// Every row of the table, in C and in Fortran, against a twin that writes down what it got: arguments and results go through
-/// unchanged, when nothing is recorded, and, where only entry and exit are recorded, when it is. (What is recorded of the
-/// others is tested with real programs, tests/mpi.)
+/// unchanged, when nothing is recorded, and, where only entry and exit are recorded, when it is. (All of them while they are
+/// recorded: recorded_echo_test.cpp.)
 namespace megascope::mpi {
 namespace {
 
