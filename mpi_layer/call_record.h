@@ -107,6 +107,12 @@ struct Folded {
   to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
 }
 
+/// The same, of one that may keep books only.
+[[gnu::always_inline]] inline void mark(EventBuffer& buffer, const CallRecord& call) noexcept {
+  if (call.is_silent) [[unlikely]] buffer.clear_pending();
+  else mark_pending(buffer, call);
+}
+
 /// What is rare about a call: it failed, is long, large, far from the time base, has many facts, or needs a new chunk.
 /// call: a copy, so that the wrapper's own can stay in registers.
 void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;

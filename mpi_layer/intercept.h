@@ -63,17 +63,12 @@ struct Nesting {
 };
 
 /// false: the call is made by MPI itself. Else its depth is set.
-[[gnu::always_inline]] inline bool nest(const MpiThread& thread, CallRecord& call, Nesting& nesting,
+[[gnu::always_inline]] inline bool nest(MpiThread& thread, CallRecord& call, Nesting& nesting,
                                         const void* return_address) noexcept {
-  // Deeper in the stack than a call that is in MPI, which called back? An active frame deeper than this one was left without
-  // a return.
-  const std::uintptr_t outer_frame = thread.active_frame;
-  if (outer_frame <= nesting.frame) [[likely]] return true;
-  if (is_mpi_code(return_address)) return false;
-  if (!was_left(outer_frame, nesting.frame)) {
-    nesting.outer_frame = outer_frame;
-    nesting.outer_depth = thread.depth;
-  }
+  if (thread.active_frame == 0) [[likely]] return true;
+  if (!nest_slowly(thread, {call.is_silent ? Fn::kNone : call.fn, nesting.frame, return_address})) return false;
+  nesting.outer_frame = thread.active_frame;
+  nesting.outer_depth = thread.depth;
   call.depth = nesting.outer_depth < encoding::kDepthMask ? nesting.outer_depth : encoding::kDepthMask;
   return true;
 }
@@ -130,7 +125,7 @@ template <Fn F>
 
 /// The body of every C wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
 /// longjmp, pass through: there is nothing to clean up here (no landing pad), what is left behind is the mark of the call
-/// and a stale frame address, which only makes the next calls ask where they come from.
+/// and a stale frame address, by which the next call finds and records the one that was left.
 template <Fn F, class Signature>
 struct Wrapper;
 
@@ -160,12 +155,12 @@ struct Wrapper<F, Result (*)(Args...)> {
     Nesting nesting{.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))};
     CallRecord call;
     call.fn = F;
-    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<F>()(args...);
     call.is_silent = is_silent<F>(*thread, Interface::kC);
+    if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<F>()(args...);
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
-    if (call.depth == 0 && !call.is_silent) mark_pending(*thread->buffer, call);
+    if (call.depth == 0) mark(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);
     const Result result = twin<F>()(args...);
     if (!leave_mpi(*thread, nesting)) return result;

@@ -15,6 +15,7 @@
 namespace megascope::mpi {
 namespace {
 
+bool g_has_seen_start = false;
 bool g_is_prepared = false;
 std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
@@ -24,7 +25,10 @@ std::int32_t g_world_size = 1;
 
 std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
 
+bool has_seen_start() noexcept { return g_has_seen_start; }
+
 bool before_init() noexcept {
+  g_has_seen_start = true;
   if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
   const std::uint64_t begin = clock::tsc_ticks();
   resolve_twins();
@@ -98,6 +102,8 @@ Company find_company() {
 void record_end(Interface interface) noexcept {
   if (!enter_slowly(interface, kRecords)) return;
   MpiThread* thread = t_thread;
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (thread->active_frame != 0) (void)nest_slowly(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);

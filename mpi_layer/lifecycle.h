@@ -11,6 +11,8 @@ namespace megascope::mpi {
 /// Ticks of the clock that calls are recorded with. After before_init().
 std::uint64_t now() noexcept;
 
+/// Has before_init() been called? Then the user has heard of us.
+bool has_seen_start() noexcept;
 /// Before MPI is started. false: nothing will be recorded, and after_init() must not be called.
 bool before_init() noexcept;
 /// MPI has been started, successfully, by `fn`, entered at enter_ticks.

@@ -3,7 +3,6 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <atomic>
@@ -89,24 +88,6 @@ bool is_in(const MpiCode& code, std::uintptr_t address) {
                      [&](const CodeRange& range) { return address >= range.begin && address < range.end; });
 }
 
-/// Looks for MPI between two of our frames. Without an end in sight (code without unwind tables) nothing is concluded.
-struct StackWalk {
-  std::uintptr_t outer;
-  std::uintptr_t inner;
-  bool has_met_mpi = false;
-  bool has_passed_outer = false;
-
-  static _Unwind_Reason_Code look(_Unwind_Context* context, void* argument) {
-    auto& walk = *static_cast<StackWalk*>(argument);
-    const std::uintptr_t stack = _Unwind_GetCFA(context);  // the stack pointer in this frame
-    if (stack <= walk.inner) return _URC_NO_REASON;        // our own
-    walk.has_passed_outer = stack > walk.outer;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of code, only compared
-    walk.has_met_mpi = !walk.has_passed_outer && is_mpi_code(reinterpret_cast<const void*>(_Unwind_GetIP(context)));
-    return walk.has_passed_outer || walk.has_met_mpi ? _URC_END_OF_STACK : _URC_NO_REASON;
-  }
-};
-
 }  // namespace
 
 constinit std::atomic<Recorder*> g_recorder{nullptr};
@@ -168,12 +149,6 @@ bool is_mpi_code(const void* return_address) noexcept {
   if (load_count == code->load_count) return false;
   learn_mpi_code();
   return is_in(*g_mpi_code.load(std::memory_order_acquire), address);
-}
-
-bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept {
-  StackWalk walk{.outer = outer, .inner = inner};
-  _Unwind_Backtrace(&StackWalk::look, &walk);
-  return walk.has_passed_outer && !walk.has_met_mpi;
 }
 
 void learn_mpi_code() {

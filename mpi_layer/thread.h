@@ -30,7 +30,7 @@ struct MpiThread {
   bool use_tsc;
   bool is_initialized;       ///< false in a forked child
   std::uint8_t depth;        ///< of calls recorded and not returned
-  std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none. May be stale
+  std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none. Stale after a call that was left
   EventBuffer* buffer;
   std::uint64_t comm_generation;
   std::uint64_t type_generation;
@@ -85,6 +85,13 @@ struct MpiThread {
   GroupSlot group;  ///< the last one that a synchronisation named
 
   static constexpr unsigned kDepths = encoding::kDepthMask + 1;
+  /// Of calls recorded inside of others and not returned, by depth; that of depth 0 is the buffer's mark.
+  struct OpenCall {
+    std::uintptr_t outer_frame;
+    std::uint64_t enter_ticks;
+    Fn fn;
+  };
+  OpenCall open[kDepths];
   MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth
   RequestArrays arrays[kDepths];  ///< the same for calls over arrays; of the greatest depth, which may be several, none
 
@@ -132,11 +139,18 @@ inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
 /// this call is not looked at.
 bool enter_slowly(Interface interface, std::uint8_t selected) noexcept;
 
+/// Of a call made while a recorded one has not returned.
+struct NestedCall {
+  Fn fn;  ///< kNone: it is not to be recorded
+  std::uintptr_t frame;
+  const void* return_address;
+};
+/// Is it made inside of a recorded one, from a callback? Then it is noted as open, at depth thread.depth. Records calls that
+/// were left before. false: it is made by MPI itself. Looks at the stack: microseconds.
+bool nest_slowly(MpiThread& thread, const NestedCall& call) noexcept;
+
 /// Was the call made from inside the MPI library, one of its components, or us? For nested calls only.
 bool is_mpi_code(const void* return_address) noexcept;
-/// Was the call with the frame `outer` left by an exception, a jump or a cancelled handler, so that the one with the frame
-/// `inner`, deeper in the stack, is not inside of it? Walks the stack (microseconds): for nested calls only.
-bool was_left(std::uintptr_t outer, std::uintptr_t inner) noexcept;
 /// Learns which code is MPI's. After PMPI_Init, which loads the components.
 void learn_mpi_code();
 

@@ -56,7 +56,7 @@ done
 build ci-mpich
 run_tests ci-mpich -L '^(mpi|mpi_layer)$' || status=1
 for preset in asan tsan; do
-  build "$preset"
+  build "$preset" sanitized_tests
   run_tests "$preset" -L '^(unit|sanitize)$' || status=1
 done
 if [ $status -ne 0 ]; then

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
+#include "core/record/decode_words.h"
 
 namespace megascope {
 namespace {
@@ -64,10 +65,11 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   }
   trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
-  if (pending.words[0] != 0) {
+  if (pending.words[0] == fold_decoder_.last_outer_word()) pending.words[0] = kNoCall;  // recorded; its facts go on
+  if (encoding::is_region(pending.words[0])) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
     const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
-    pending.words[0] = encoding::time_fits(entered, now.ticks) ? encoding::entry_word(entered, now.ticks, region) : 0;
+    pending.words[0] = encoding::time_fits(entered, now.ticks) ? encoding::entry_word(entered, now.ticks, region) : kNoCall;
   }
   chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -196,7 +198,7 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
   Word* to = cursor_;
   to[0] = encoding::kTimeBase;
   to[1] = base_ticks_ = ticks;
-  pending() = {};
+  clear_pending();
   commit(to + encoding::kTimeBaseWords);
   return true;
 }
@@ -216,6 +218,30 @@ void EventBuffer::park() noexcept {
   cursor_ = limit_ = nullptr;
 }
 
+/// A call that the mark names and no record tells was left by whatever ended the thread, or before. Returns the number of
+/// calls added.
+std::uint64_t EventBuffer::record_unreturned() noexcept {
+  const Word* mark = chunk_->pending[0].words;
+  if (!encoding::is_region(mark[0]) || mark[0] == fold_decoder_.last_outer_word()) return 0;
+  if (!has_room(encoding::kBareWords + encoding::kShortWords)) {
+    recorder_.count_loss(LossCause::kNoBuffer);
+    return 0;
+  }
+  const Fact left{.kind = FactKind::kLeft};
+  Word* to = cursor_;
+  to[0] = mark[0];
+  to[1] = (mark[1] & Word{encoding::kWideComm} << 32) | Word{encoding::kHasFacts} << 56;
+  to[2] = encoding::short_fact(left.kind, left.request);
+  Call call;
+  std::size_t fact_count = 0;
+  const Word own[] = {to[0], to[1]};
+  (void)encoding::decode_words(own, encoding::kBareWords, base_ticks_, call, nullptr, fact_count);
+  call.facts = {&left, 1};
+  commit(to + encoding::kBareWords + encoding::kShortWords);
+  folded_.add(call);
+  return 1;
+}
+
 /// Any thread. The owner may still write to what is left of its chunk, so only it gives that back.
 void EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
@@ -227,6 +253,7 @@ void EventBuffer::end(bool is_owner) noexcept {
     folded_.add(call);
     calls += call.count;
   }
+  if (is_owner) calls += record_unreturned();
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {

@@ -44,6 +44,8 @@ class EventBuffer {
   /// What the thread is in, for whoever looks after a crash or a hang. Always valid.
   trace::PendingCall& pending() noexcept { return chunk_->pending[0]; }
   std::uint64_t base_ticks() const noexcept { return base_ticks_; }
+  /// Nothing is known of what the thread is in.
+  void clear_pending() noexcept { pending().words[0] = kNoCall; }
   /// Writes a new time base near `ticks`, after which it fits. False: no room.
   bool rebase(std::uint64_t ticks) noexcept;
 
@@ -58,6 +60,8 @@ class EventBuffer {
  private:
   friend class Recorder;
 
+  static constexpr Word kNoCall = Word{1} << 16;  ///< a mark's first word: the thread goes on, in no call
+
   bool make_room(std::size_t words) noexcept;
   bool next_chunk() noexcept;
   bool begin_chunk(trace::ChunkHeader* chunk) noexcept;
@@ -67,6 +71,7 @@ class EventBuffer {
   trace::ChunkHeader* discard_chunk() noexcept;
   std::uint64_t fold() noexcept;
   void define_for_fold();
+  std::uint64_t record_unreturned() noexcept;
   void count_dropped(std::uint64_t calls) noexcept;
   void release() noexcept;
   void park() noexcept;

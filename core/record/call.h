@@ -79,6 +79,8 @@ enum class FactKind : std::uint8_t {
   kRequestReady = 65,    ///< MPI_Request_get_status: complete, and still to be completed; request. Of a receive that got a
                          ///< message also comm, peer, tag, bytes; of others peer is kNoPeer
   kCancelRequested = 66, ///< MPI_Cancel: request. Whether it was cancelled its completion tells
+  kLeft = 59,            ///< the call did not return: an exception, a jump or the thread's end led out of it. When is not
+                         ///< known: it lasts until the last call inside of it
 };
 
 struct Fact {

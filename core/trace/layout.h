@@ -23,7 +23,8 @@ inline constexpr std::size_t kMaxPendingDepth = 2;
 enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2 };
 
 /// A call that has been entered and has not returned: its first words as they would be recorded, duration 0.
-/// Stands until the same call is recorded; then word 0 equals that of the last record. All zero when the thread has ended.
+/// Stands until the same call is recorded; then word 0 equals that of the last record. All zero when the thread has ended; word 0 names no
+/// region when nothing is known of what it is in.
 /// What the call was called with, as its words would be, except: of a send and receive (kSendrecv) peers and tags only; of a
 /// probe what it looks for, as kRecv; of a completing call kRequestTest and, as bytes, over how many requests.
 struct PendingCall {

@@ -54,6 +54,11 @@ bool LocationStream::next_recorded(Call& call) {
 
 void LocationStream::hold(const Call& call) {
   held_.push_back({call, {call.facts.begin(), call.facts.end()}});
+  Call& outer = held_.back().call;
+  if (std::none_of(call.facts.begin(), call.facts.end(), [](const Fact& fact) { return fact.kind == FactKind::kLeft; })) return;
+  for (const Held& inner : held_) {
+    if (inner.call.enter_ns >= outer.enter_ns) outer.leave_ns = std::max(outer.leave_ns, inner.call.leave_ns);
+  }
 }
 
 void LocationStream::sort_held() {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kFirstValueName> kNames{
     "comm",         "peer",     "tag",               "bytes",    "source", "source_tag", "bytes_received",
-    "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished",
+    "buffer_bytes", "messages", "messages_received", "receives", "root",   "error",      "unfinished", "left",
     "cancelled",    "window",   "target",            "exclusive", "file", "offset",      "bytes_requested",
     "transfers",    "file_bytes", "size", "call_count", "call_site", "remote_world", "ready"};
 
@@ -43,6 +43,7 @@ struct CallSummary {
   const Fact* site = nullptr;
   const Fact* local = nullptr;
   const Fact* found = nullptr;  ///< by a probe, or a look at a request
+  bool was_left = false;
 
   explicit CallSummary(const Call& call) {
     for (const Fact& fact : call.facts) add(fact);
@@ -64,6 +65,7 @@ struct CallSummary {
       case FactKind::kLocalBytes: local = &fact; return;
       case FactKind::kProbed:
       case FactKind::kRequestReady: found = &fact; return;
+      case FactKind::kLeft: was_left = true; return;
       default:
         if (names_window(fact.kind)) one_sided = &fact;
         return;
@@ -165,6 +167,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   if (summary.error != nullptr) result.add_number(ArgumentName::kError, summary.error->bytes);
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
   if (summary.site != nullptr) result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, std::int64_t{summary.site->request} - 1);
+  if (summary.was_left) result.add(ArgumentName::kLeft, Argument::Kind::kTrue);
   if (call.is_pending) result.add(ArgumentName::kUnfinished, Argument::Kind::kTrue);
   return result;
 }

@@ -14,7 +14,7 @@ namespace megascope::timeline {
 /// What a timeline says about a call beside its name and time.
 enum class ArgumentName : std::uint8_t {
   kComm, kPeer, kTag, kBytes, kSource, kSourceTag, kBytesReceived, kBufferBytes, kMessages, kMessagesReceived,
-  kReceives, kRoot, kError, kUnfinished, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
+  kReceives, kRoot, kError, kUnfinished, kLeft, kCancelled, kWindow, kTarget, kExclusive, kFile, kOffset, kBytesRequested,
   kTransfers, kFileBytes, kSize, kCallCount, kCallSite, kRemoteWorld, kReady,
   kFirstValue,  ///< from here on the values of value_fact.h
 };

@@ -76,7 +76,8 @@ void DefinitionFile::write_paradigms() {
 void DefinitionFile::write_attributes() {
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kUnfinished), text("unfinished"),
-      text("1: the call had not returned when the trace ended"), OTF2_TYPE_UINT8));
+      text("1: the call had not returned when the trace ended; 2: it was left by an exception, a jump or its thread's end"),
+      OTF2_TYPE_UINT8));
   check(OTF2_GlobalDefWriter_WriteAttribute(
       writer_, static_cast<std::uint32_t>(EventAttribute::kMpiError), text("mpi_error"),
       text("the MPI error code that the call returned"), OTF2_TYPE_INT64));

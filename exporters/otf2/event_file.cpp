@@ -94,6 +94,7 @@ void EventFile::enter(const Call& call) {
   frame.depth = call.depth;
   frame.comm = call.comm;
   frame.is_pending = call.is_pending;
+  frame.was_left = std::ranges::find(call.facts, FactKind::kLeft, &Fact::kind) != call.facts.end();
   frame.makes_handle = false;
   frame.is_one_sided = false;
   frame.index = call_count_;
@@ -186,10 +187,11 @@ void EventFile::leave() {
         writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
         otf2_root(fact.peer), fact.bytes, fact.bytes_received));
   }
-  if (frame.is_pending) {
+  if (frame.is_pending || frame.was_left) {
     has_attributes_ = true;
     check(OTF2_AttributeList_AddUint8(attributes_,
-                                      static_cast<std::uint32_t>(EventAttribute::kUnfinished), 1));
+                                      static_cast<std::uint32_t>(EventAttribute::kUnfinished),
+                                      frame.was_left ? 2 : 1));
   }
   check(OTF2_EvtWriter_Leave(writer_, has_attributes_ ? attributes_ : nullptr, now_ns_,
                              frame.region));

@@ -22,7 +22,7 @@ namespace megascope::otf2 {
 
 /// Attributes of events, by their id in the archive.
 enum class EventAttribute : std::uint32_t {
-  kUnfinished,  ///< uint8 on a Leave: the call had not returned when the trace ended
+  kUnfinished,  ///< uint8 on a Leave: 1 the call had not returned when the trace ended, 2 it was left otherwise (kLeft)
   kMpiError,    ///< int64 on a Leave: what the call returned, where that was no success
   kCallCount,   ///< uint64 on an Enter: calls in a row that found nothing, which this one stands for
   kRemoteWorld, ///< string on an Enter: the communicator by which the call reaches into another world
@@ -125,6 +125,7 @@ class EventFile {
     CommId comm = kNoComm;
     std::uint8_t depth = 0;
     bool is_pending = false;
+    bool was_left = false;
     bool makes_handle = false;  ///< encloses CommCreate and CommDestroy
     bool is_one_sided = false;  ///< may complete one-sided operations
     std::uint64_t index = 0;    ///< of the location's calls

@@ -58,6 +58,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     CallRecord call;
     call.fn = F;
     call.index_base = 1;
+    call.is_silent = is_silent<F>(*thread, I);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<I, R, Slots...>()(slots...);
     const std::array<void*, sizeof...(Slots)> passed{slots...};
     record_nested(*thread, call, nesting, __builtin_return_address(0), passed, std::index_sequence_for<Args...>(),
@@ -88,13 +89,12 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     const auto twin_procedure =
         twin<I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
              decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
-    call.is_silent = is_silent<F>(thread, I);
     call.enter_ticks = clock::ticks(thread.use_tsc);
     if constexpr (kHasMeaning<F>) {
       std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
       Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
-      if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+      if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
       twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
@@ -106,7 +106,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       if (is_written_as_run<F>(thread, call, leave_ticks, rc)) return;
       finish(thread, call, leave_ticks, rc);
     } else {
-      if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+      if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
       twin_procedure(passed[A]..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;

@@ -17,7 +17,9 @@ struct Book {
   /// The functions that programs of these tests call. Order as in kBookedNames.
   enum Fn : std::uint16_t {
     kInit, kInitThread, kCommRank, kSend, kRecv, kSendrecv, kIsend, kIrecv, kWaitall, kAllreduce, kBarrier, kInitialized,
-    kGetVersion, kFinalized, kErrhandler, kSetErrhandler, kErrorString, kIprobe, kFinalize, kCount
+    kGetVersion, kFinalized, kErrhandler, kSetErrhandler, kErrorString, kIprobe, kFinalize,
+    kRecvLeft,  ///< noted before the call, which does not return
+    kCount
   };
   struct Entry {
     std::uint16_t fn;
@@ -52,7 +54,8 @@ struct Book {
 inline constexpr const char* kBookedNames[] = {
     "MPI_Init", "MPI_Init_thread", "MPI_Comm_rank", "MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv",
     "MPI_Waitall", "MPI_Allreduce", "MPI_Barrier", "MPI_Initialized", "MPI_Get_version", "MPI_Finalized",
-    "MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler", "MPI_Error_string", "MPI_Iprobe", "MPI_Finalize"};
+    "MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler", "MPI_Error_string", "MPI_Iprobe", "MPI_Finalize",
+    "MPI_Recv"};
 static_assert(sizeof kBookedNames / sizeof kBookedNames[0] == Book::kCount);
 
 }  // namespace megascope::faults

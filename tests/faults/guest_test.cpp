@@ -55,6 +55,21 @@ TEST(Guest, WorksWhenEverySymbolIsBoundAtOnce) {
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);
 }
 
+TEST(Guest, SaysOnceThatItCouldNotSeeMpiStart) {
+  for (const char* option : {"MEGASCOPE_ENABLE=1", "MEGASCOPE_ENABLE=0"}) {
+    Trial trial("start-unseen");
+    trial.with(option);
+    const Ending bare = run(Trial("start-unseen").bare());
+    const Ending ending = run(trial.preloaded());
+    EXPECT_EQ(bare.exit_code, 6);
+    EXPECT_EQ(ending.exit_code, bare.exit_code);
+    EXPECT_EQ(ending.out, bare.out);
+    const std::string line = "megascope: MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function "
+                             "looked up in the MPI library itself): nothing was recorded\n";
+    EXPECT_EQ(ending.err, bare.err + (std::string(option) == "MEGASCOPE_ENABLE=1" ? line : ""));
+  }
+}
+
 TEST(Options, EnableOffLeavesNothing) {
   Trial trial("finish");
   trial.with("MEGASCOPE_ENABLE=0");

@@ -30,6 +30,7 @@ Read read_trace(const std::string& path) {
       const RegionDefinition* region = file->definitions().region(call.region);
       row.function = region != nullptr ? region->name : "?";
       for (const Fact& fact : call.facts) {
+        row.was_left |= fact.kind == FactKind::kLeft;
         const bool is_message = fact.kind == FactKind::kSend || fact.kind == FactKind::kRecv ||
                                 fact.kind == FactKind::kSendRequest || fact.kind == FactKind::kRecvRequest ||
                                 fact.kind == FactKind::kRecvComplete;
@@ -149,7 +150,8 @@ std::vector<Row> booked(const Book& book) {
     const Book::Entry& entry = book.entries[i];
     const bool has_size = entry.tag == -2;
     rows.push_back({.function = has_size ? "MPI_Comm_size" : kBookedNames[entry.fn],
-                    .tag = has_size ? -1 : entry.tag});
+                    .tag = has_size ? -1 : entry.tag,
+                    .was_left = entry.fn == Book::kRecvLeft});
   }
   return rows;
 }

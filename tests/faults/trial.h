@@ -19,6 +19,7 @@ struct Row {
   std::int32_t tag = -1;  ///< of the first message of it; -1: none
   int depth = 0;
   bool is_pending = false;
+  bool was_left = false;  ///< by an exception, a jump or the thread's end
 
   bool operator==(const Row&) const = default;
 };

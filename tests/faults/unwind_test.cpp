@@ -1,13 +1,16 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "tests/faults/trial.h"
 
-/// Calls that are left by an exception, a jump or the thread's cancellation. They never return, so nothing is recorded of
-/// them; calls made inside of them did return. Afterwards recording goes on as before.
+/// Calls that are left by an exception, a jump or the thread's cancellation. The trace says so of them; calls made inside of
+/// them did return. Afterwards recording goes on as before.
 namespace megascope::faults {
 namespace {
+
+using ::testing::ElementsAre;
 
 void expect_calls_of_book(const std::vector<Row>& rows, const Book& book) {
   const std::vector<Row> expected = booked(book);
@@ -43,6 +46,9 @@ void expect_recording_goes_on(const std::string& mode, const std::string& output
   const Read read = trial.trace();
   ASSERT_FALSE(read.locations.empty());
   expect_calls_of_book(read.locations[0], *trial.book());
+  for (std::size_t thread = 1; thread < read.locations.size(); ++thread) {
+    EXPECT_THAT(read.locations[thread], ElementsAre(Row{.function = "MPI_Recv", .was_left = true}));
+  }
   EXPECT_EQ(read.loss_count(), 0u);
   EXPECT_EQ(trial.report_number("mpi_calls"), static_cast<std::int64_t>(read.call_count()));
 }

@@ -160,6 +160,17 @@ int exhaust_descriptors(bool gives_back) {
   return 0;
 }
 
+/// As a program does that looks its functions up in the MPI library. A child that ends as it does has nothing to say.
+int start_unseen() {
+  PMPI_Init(nullptr, nullptr);
+  const pid_t child = fork();
+  if (child == 0) std::exit(0);
+  waitpid(child, nullptr, 0);
+  PMPI_Finalize();
+  std::printf("unseen\n");
+  return 6;
+}
+
 /// Threads go on with what is legal after MPI_Finalize. During it they only ask for the version: with the other
 /// two, a run without the library was once seen to end by a signal.
 int outlive_finalize() {
@@ -222,6 +233,7 @@ int run_process_mode(std::string_view mode) {
   if (mode == "close-descriptors") return close_descriptors(".");
   if (mode == "exhaust-descriptors") return exhaust_descriptors(false);
   if (mode == "exhaust-and-return-descriptors") return exhaust_descriptors(true);
+  if (mode == "start-unseen") return start_unseen();
   if (mode == "outlive-finalize") return outlive_finalize();
   if (mode == "short-threads") return short_threads();
   return -1;

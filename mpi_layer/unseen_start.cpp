@@ -1,0 +1,36 @@
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+#include "core/config/environment.h"
+#include "core/lifecycle/runtime.h"
+#include "mpi_layer/lifecycle.h"
+#include "mpi_layer/mpi_object.h"
+
+/// A program that starts MPI out of our sight ends without a word of us, were it not for this.
+namespace megascope::mpi {
+namespace {
+
+const pid_t g_pid_at_load = getpid();
+
+/// Is there an MPI library, and has it been started? Asked of the library itself: no twin may have been looked up.
+bool is_mpi_started() noexcept {
+  constexpr const char* kName = "PMPI_Initialized";
+  void* symbol = dlsym(RTLD_DEFAULT, kName);
+  if (symbol == nullptr) {
+    if (void* object = find_object_that_defines(kName)) symbol = dlsym(object, kName);
+  }
+  if (symbol == nullptr) return false;
+  int flag = 0;
+  return reinterpret_cast<int (*)(int*)>(symbol)(&flag) == 0 && flag != 0;
+}
+
+[[gnu::destructor]] void tell_unseen_start() noexcept {
+  if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started()) return;
+  if (!config::load_options(config::environment_entries()).values.enable) return;
+  runtime().complain("MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function looked up in the "
+                     "MPI library itself): nothing was recorded");
+}
+
+}  // namespace
+}  // namespace megascope::mpi
