@@ -204,7 +204,7 @@ TEST(Echo, FunctionsOfEntryAndExitGetTheirArgumentsWhenTheyAreRecorded) {
   RecorderOptions options;
   options.path = path;
   options.size_bytes = std::uint64_t{64} << 20;
-  auto* recorder = new Recorder(options);  // lives on, as in a program
+  static auto* const recorder = new Recorder(options);  // lives on, as in a program
   ASSERT_TRUE(recorder->open({}).is_ok());
   select_functions({"all"});
   fortran::refresh_selection();
