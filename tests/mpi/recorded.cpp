@@ -136,6 +136,7 @@ class Words {
         return "ready" + request(fact) + (fact.peer == kNoPeer ? "" : in + message(fact, "from", "bytes"));
       case FactKind::kCancelRequested: return "cancels" + request(fact);
       case FactKind::kMatched: return "matched" + request(fact) + in + message(fact, "from", "bytes");
+      case FactKind::kLeft: return "left";
       case FactKind::kLocalBytes: return "here bytes " + number(static_cast<std::int64_t>(fact.bytes));
       case FactKind::kPersistentInit: return "init" + request(fact) + in + message(fact, "peer", "bytes");
       default: return "fact of kind " + number(static_cast<int>(fact.kind));

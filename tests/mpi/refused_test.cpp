@@ -110,7 +110,7 @@ const Scenario kLeft(
     [](const Who& me) -> Lines {
       Lines lines = {"MPI_Comm_create_errhandler", "MPI_Comm_set_errhandler on world",
                      text("MPI_Irecv on world | irecv r1 from %d tag 2 room 0", me.previous()),
-                     text("MPI_Send on world | send to %d tag 2 bytes 4", me.next())};
+                     text("MPI_Send on world | send to %d tag 2 bytes 4", me.next()), "MPI_Waitall | left"};
       for (int i = 0; i < 3; ++i) {
         const int request = 2 + 2 * i;
         lines.push_back(text("MPI_Irecv on world | irecv r%d from %d tag 3 room 0", request, me.previous()));
