@@ -210,7 +210,7 @@ TEST(Echo, FunctionsOfEntryAndExitGetTheirArgumentsWhenTheyAreRecorded) {
   fortran::refresh_selection();
   open_recording(*recorder, false);
   const std::size_t plain_functions = check_c(true);
-  EXPECT_GT(plain_functions, 140U);
+  EXPECT_GT(plain_functions, 100U) << "recorded_echo_test.cpp has those that tell more";
   // The procedures have no twins here, so the selection passes them over: select them by hand.
   for (auto& family : fortran::g_selected) {
     for (std::uint8_t& row : family) row = kRecords;

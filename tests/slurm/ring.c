@@ -7,6 +7,7 @@
  *   ring LAPS leave            and rank 1 ends by _exit(5), while the others sleep
  *
  * Rank 0 prints "<ranks> ranks, sum <sum of the ranks>". */
+#define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
