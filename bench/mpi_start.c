@@ -1,4 +1,5 @@
 /* Prints one line: start, ns in MPI_Init, ns in MPI_Comm_rank, ns in MPI_Finalize, of rank 0. */
+#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>

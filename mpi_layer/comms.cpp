@@ -197,9 +197,12 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
   return state;
 }
 
-CommState* set_comm_slowly(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
+CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks, bool is_marked) noexcept {
   // Should MPI not survive our questions: it would not survive the call either, which must be told.
-  if (call.depth == 0 && !call.is_silent) mark_pending(*thread.buffer, call);
+  CallRecord call;
+  call.fn = fn;
+  call.enter_ticks = enter_ticks;
+  if (is_marked) mark_pending(*thread.buffer, call);
   return comm_state_slowly(thread, comm);
 }
 

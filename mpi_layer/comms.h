@@ -71,12 +71,17 @@ CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept;
   if (state == nullptr) [[unlikely]] state = comm_state_slowly(thread, comm);
   return state;
 }
-CommState* set_comm_slowly(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept;
+/// Of a communicator that the thread does not know. No reference to the call: it would have to lie in memory, initialised, in
+/// every call (60 instructions). is_marked: its mark is to be set first.
+[[gnu::cold]] CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn, std::uint64_t enter_ticks,
+                                           bool is_marked) noexcept;
 
 /// Sets the call's communicator.
 [[gnu::always_inline]] inline CommState* set_comm(MpiThread& thread, CallRecord& call, MPI_Comm comm) noexcept {
   CommState* state = known_to(thread, comm);
-  if (state == nullptr) [[unlikely]] state = set_comm_slowly(thread, call, comm);
+  if (state == nullptr) [[unlikely]] {
+    state = find_comm_of_call(thread, comm, call.fn, call.enter_ticks, call.depth == 0 && !call.is_silent);
+  }
   call.state = state;
   if (state != nullptr) call.comm = state->id;
   return state;

@@ -14,8 +14,30 @@ namespace megascope::mpi {
 inline constexpr std::uint8_t kRecords = 1;  ///< the call is recorded
 inline constexpr std::uint8_t kBooks = 2;    ///< what later calls refer to is kept up to date, recorded or not
 
+/// Of those on communicators: asks, often, and changes nothing.
+constexpr bool only_asks(Fn fn) {
+  switch (fn) {
+    case Fn::Comm_rank:
+    case Fn::Comm_size:
+    case Fn::Comm_remote_size:
+    case Fn::Comm_test_inter:
+    case Fn::Comm_compare:
+    case Fn::Comm_get_name:
+    case Fn::Topo_test:
+    case Fn::Dims_create:
+    case Fn::Cart_rank:
+    case Fn::Cart_coords:
+    case Fn::Cart_shift:
+    case Fn::Cart_get:
+    case Fn::Cartdim_get:
+      return true;
+    default:
+      return false;
+  }
+}
 /// Makes or ends what other calls refer to by a handle.
 constexpr bool makes_handles(Fn fn) {
+  if (only_asks(fn)) return false;
   switch (group_of(fn)) {
     case Group::kComm:
     case Group::kTopo:
