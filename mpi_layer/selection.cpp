@@ -18,6 +18,9 @@ constexpr std::uint8_t selected_bits(Fn fn, bool is_recorded) {
   if (is_recorded || is_always_recorded(fn)) return static_cast<std::uint8_t>(keeps_books(fn) ? kRecords | kBooks : kRecords);
   return makes_handles(fn) ? kBooks : 0;
 }
+/// Each entry is a constant of its own: all in one go are more than a compiler evaluates.
+template <Fn fn>
+inline constexpr std::uint8_t kDefaultBits = selected_bits(fn, is_recorded_by_default(fn));
 constexpr bool carries_messages(Fn fn) { return group_of(fn) == Group::kP2p; }
 
 template <class Test>
@@ -71,7 +74,7 @@ std::string unknown_item_text(const std::string& item, const std::string& name) 
 constinit std::uint8_t g_selected[kFnEnd] = {
     0,
 #define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(name, selected_bits(Fn::name, is_recorded_by_default(Fn::name)),)
+  MEGASCOPE_WHERE_DECLARED(name, kDefaultBits<Fn::name>,)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
 };

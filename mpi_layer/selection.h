@@ -50,9 +50,9 @@ constexpr bool makes_handles(Fn fn) {
 }
 /// Calls that all members of a window, or of those that opened a file, make in the same order.
 constexpr bool is_collective_on_window_or_file(Fn fn) {
-  const std::string_view name = name_of(fn);
   if (group_of(fn) == Group::kRma) return fn == Fn::Win_fence || fn == Fn::Win_free;
   if (group_of(fn) != Group::kIo) return false;
+  const std::string_view name = name_of(fn);
   return name.find("_all") != std::string_view::npos || name.find("_ordered") != std::string_view::npos ||
          fn == Fn::File_close || fn == Fn::File_set_view || fn == Fn::File_set_size || fn == Fn::File_preallocate ||
          fn == Fn::File_sync || fn == Fn::File_set_atomicity || fn == Fn::File_set_info || fn == Fn::File_seek_shared;
