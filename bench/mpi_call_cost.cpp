@@ -44,6 +44,13 @@ void one_rank(long calls) {
   double sum = 0;
   measure("comm_rank", calls, 1, [&] { MPI_Comm_rank(MPI_COMM_WORLD, &rank); });
   measure("iprobe_self", calls, 1, [&] { MPI_Iprobe(0, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE); });
+  MPI_Request awaited[2];
+  for (int i = 0; i < 2; ++i) MPI_Irecv(in, 8, MPI_CHAR, 0, 8 + i, MPI_COMM_SELF, &awaited[i]);
+  measure("testany_2_self", calls, 1, [&] { MPI_Testany(2, awaited, &rank, &flag, MPI_STATUS_IGNORE); });
+  for (MPI_Request& request : awaited) {
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
   measure("sendrecv_self", calls, 1, [&] {
     MPI_Sendrecv(out, 8, MPI_CHAR, 0, 1, in, 8, MPI_CHAR, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   });

@@ -24,10 +24,10 @@ struct NoMeaning {
   static constexpr std::string_view kTells = "";
   /// Before the call. May replace an ignored status by one of ours. Never fails, never communicates.
   template <class... Args>
-  static void describe(MpiThread&, CallRecord&, Args&...) noexcept {}
+  static void describe(MpiThread&, CallRecord&, Args&&...) noexcept {}
   /// After the call, whatever it returned.
   template <class... Args>
-  static void complete(MpiThread&, CallRecord&, int, Args&...) noexcept {}
+  static void complete(MpiThread&, CallRecord&, int, Args&&...) noexcept {}
 };
 
 /// The first, the last argument, and the one at an index. Not found by type: with MPICH all handles are int.
@@ -92,37 +92,6 @@ template <Fn F>
   return (gate & g_selected[static_cast<unsigned>(F)] & kRecords) == 0;
 }
 
-/// The time of the return; 0 where it will not be needed unless the call finds something.
-template <Fn F>
-[[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread, const CallRecord& call) noexcept {
-  if constexpr (may_repeat(F)) {
-    if (may_skip_clock(thread, call)) return 0;
-  }
-  return clock::ticks(thread.use_tsc);
-}
-/// Records a call that found nothing; of one that did, makes sure that the time is known. After complete().
-template <Fn F>
-[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call, std::uint64_t& leave_ticks,
-                                                     int rc) noexcept {
-  if constexpr (may_repeat(F)) {
-    if (call.is_fruitless && rc == MPI_SUCCESS) {
-      write_fruitless(thread, call, leave_ticks);
-      return true;
-    }
-    if (leave_ticks == 0) leave_ticks = clock::ticks(thread.use_tsc);
-  }
-  return false;
-}
-
-/// Before the call, of one that may be part of a run: is it?
-template <Fn F>
-[[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call, const void* return_address) noexcept {
-  if constexpr (may_repeat(F)) {
-    if (g_wants_call_sites) [[unlikely]] call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
-    call.continues_run = continues_run(thread, call);
-  }
-}
-
 /// The body of every C wrapper. Our own steps are noexcept; what the application's callbacks throw, and cancellation and
 /// longjmp, pass through: there is nothing to clean up here (no landing pad), what is left behind is the mark of the call
 /// and a stale frame address, by which the next call finds and records the one that was left.
@@ -157,10 +126,10 @@ struct Wrapper<F, Result (*)(Args...)> {
     call.fn = F;
     call.is_silent = is_silent<F>(*thread, Interface::kC);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<F>()(args...);
-    call.enter_ticks = clock::ticks(thread->use_tsc);
+    if (!may_skip_clock<F>(*thread, call)) call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
-    if (call.depth == 0) mark(*thread->buffer, call);
+    if (call.depth == 0) mark_before<F>(*thread, call);
     enter_mpi(*thread, call, nesting);
     const Result result = twin<F>()(args...);
     if (!leave_mpi(*thread, nesting)) return result;
@@ -176,7 +145,7 @@ struct Wrapper<F, Result (*)(Args...)> {
       thread->staged_words = 0;
       return result;
     }
-    write_call(*thread, call, leave_ticks, rc);
+    write_or_begin<F>(*thread, call, leave_ticks, rc);
     return result;
   }
 };

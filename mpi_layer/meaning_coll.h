@@ -272,7 +272,7 @@ struct NeighborAlltoallw {
 template <class Shape>
 struct Blocking : Shape {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&...) noexcept {
+  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&&...) noexcept {
     take_back_refused(call, rc);
   }
 };
@@ -292,7 +292,7 @@ struct Blocking : Shape {
 template <class Shape>
 struct Nonblocking : Also<Shape, "request"> {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&... args) noexcept {
     started(thread, call, rc, *last_of(args...));
   }
 };

@@ -15,7 +15,7 @@ namespace comm {
 struct About : NoMeaning {
   static constexpr std::string_view kTells = "communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
     set_comm(thread, call, first_of(args...));
   }
 };
@@ -30,11 +30,11 @@ template <Fn F>
 struct CollectiveCreation {
   static constexpr std::string_view kTells = "communicator, sequence number, new communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
     coll::begin(thread, call, first_of(args...));
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     if (rc == MPI_SUCCESS) adopt_comm(thread, *last_of(args...), origin);

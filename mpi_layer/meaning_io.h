@@ -56,12 +56,12 @@ namespace io {
 template <class Call>
 struct Collective : Call {
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
     Call::describe(thread, call, args...);
     begin_collective(call);
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
     Call::complete(thread, call, rc, args...);
     end_collective(thread, call, rc);
   }
@@ -217,12 +217,12 @@ template <FactKind kKind = FactKind::kFileUsed>
 struct About {
   static constexpr std::string_view kTells = "communicator, file";
   template <class... Rest>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, Rest&...) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file, Rest&&...) noexcept {
     set_file(thread, call, file);
   }
   template <class... Rest>
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_File handle,
-                                              Rest&...) noexcept {
+                                              Rest&&...) noexcept {
     if (const FileState* file = file_of_success(call, rc, handle)) tell(thread, *file, {.kind = kKind});
   }
 };

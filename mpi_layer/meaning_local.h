@@ -23,13 +23,13 @@ template <unsigned PositionAt, bool kOnComm>
 struct Packing {
   static constexpr std::string_view kTells = kOnComm ? "communicator, bytes here" : "bytes here";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
     if constexpr (kOnComm) set_comm(thread, call, last_of(args...));
     const auto* position = argument<PositionAt>(args...);
     if (position != nullptr) call.second.bytes = static_cast<std::uint64_t>(*position);
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
     const auto before = static_cast<std::int64_t>(call.second.bytes);
     call.second = {};
     if (rc == MPI_SUCCESS) tell_bytes(thread, std::int64_t{*argument<PositionAt>(args...)} - before);

@@ -46,11 +46,11 @@ inline std::uint64_t assertion(int assert) noexcept {
 template <class Say>
 struct On {
   template <class... Args>
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
     Say::say(thread, call, args...);
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&... args) noexcept {
     if (call.window == nullptr) [[unlikely]] {
       const MPI_Win unseen = handle_of<MPI_Win>(call.second.bytes);
       call.second = {};
@@ -59,7 +59,7 @@ struct On {
     Say::done(thread, call, rc, args...);
   }
   template <class... Args>
-  [[gnu::always_inline]] static void done(Thread&, Rec&, int, Args&...) noexcept {}
+  [[gnu::always_inline]] static void done(Thread&, Rec&, int, Args&&...) noexcept {}
 };
 
 // Operations.
@@ -75,7 +75,7 @@ struct On {
 
 /// The request at the end of Rput … is followed like one of point-to-point.
 template <class... Args>
-[[gnu::always_inline]] inline void start_operation(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+[[gnu::always_inline]] inline void start_operation(Thread& thread, Rec& call, int rc, Args&&... args) noexcept {
   if (rc == MPI_SUCCESS) call.main.request = start_request(thread, *last_of(args...), call.main);
 }
 
@@ -135,7 +135,7 @@ struct CompareAndSwap : On<CompareAndSwap> {
 template <class Operation>
 struct WithRequest : Also<Operation, "request"> {
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&... args) noexcept {
     Operation::complete(thread, call, rc, args...);
     start_operation(thread, call, rc, args...);
   }
@@ -240,7 +240,7 @@ template <FactKind Kind, std::uint64_t Bytes = 0>
 struct WithAll : On<WithAll<Kind, Bytes>> {
   static constexpr std::string_view kTells = "communicator, window";
   template <class... Rest>
-  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, Rest&...) noexcept {
+  [[gnu::always_inline]] static void say(Thread& thread, Rec& call, MPI_Win window, Rest&&...) noexcept {
     window_sync(thread, call, window, Kind, Bytes);
   }
 };
@@ -285,11 +285,11 @@ template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
   static constexpr std::string_view kTells = CommAt >= 3 ? "communicator, window, window bytes" : "communicator, window";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
     begin_making(thread, call, argument<CommAt>(args...));
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&&... args) noexcept {
     WindowMaking making{.function = mpi_name(F), .flavor = Flavor};
     if constexpr (CommAt >= 3) set_extent(making, argument<CommAt - 3>(args...), argument<CommAt - 2>(args...));
     end_making(call, rc, rc == MPI_SUCCESS ? *last_of(args...) : MPI_Win{}, making);

@@ -14,12 +14,12 @@ template <Fn F, unsigned RootAt>
 struct Meeting {
   static constexpr std::string_view kTells = "communicator, root, sequence number, new communicator";
   template <class... Args>
-  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&... args) noexcept {
+  [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, Args&&... args) noexcept {
     const CommState* state = coll::begin(thread, call, argument<RootAt + 1>(args...));
     if (state != nullptr) call.main.peer = coll::shown_root(*state, argument<RootAt>(args...));
   }
   template <class... Args>
-  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
     if (coll::take_back_refused(call, rc)) return;
     const CommOrigin origin = collective_origin(mpi_name(F), call.state);
     // Some processes may have been started although not all could be.

@@ -20,13 +20,13 @@ struct Which : Also<comm::About, "topology"> {
 /// How large the graph is, not how much room there is for it; of it no more.
 struct Graph : Also<comm::Object, "nodes, edges"> {
   template <class... Rest>
-  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, Rest&...) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, Rest&&...) noexcept {
     if (rc == MPI_SUCCESS) tell_graph_size(thread, comm);
   }
 };
 struct Neighbours : Also<comm::Object, "rank, neighbours"> {
   template <class... Rest>
-  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, int rank, Rest&...) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, MPI_Comm comm, int rank, Rest&&...) noexcept {
     if (rc == MPI_SUCCESS) tell_neighbours(thread, comm, rank);
   }
 };

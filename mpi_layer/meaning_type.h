@@ -14,7 +14,7 @@ struct NewGroup : NoMeaning {
   static constexpr std::string_view kTells = "members";
   static constexpr bool kNamesObject = true;
   template <class... Args>
-  static void complete(MpiThread& thread, CallRecord&, int rc, Args&... args) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
     if (rc == MPI_SUCCESS) tell_group_size(thread, *last_of(args...));
   }
 };
@@ -23,7 +23,7 @@ struct NewType : NoMeaning {
   static constexpr std::string_view kTells = "type_bytes";
   static constexpr bool kNamesObject = true;
   template <class... Args>
-  static void complete(MpiThread& thread, CallRecord&, int rc, Args&... args) noexcept {
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
     if (rc != MPI_SUCCESS) return;
     tell_value(thread, ValueName::kTypeBytes, static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }

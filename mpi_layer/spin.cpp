@@ -1,67 +1,66 @@
 #include "mpi_layer/spin.h"
 
-namespace megascope::mpi {
+namespace megascope::mpi::spin {
 
 using namespace encoding;
 
 namespace {
+
+/// Short runs are measured call by call; in longer ones the last time that is known is at most so many ticks ago (20 to 30 us),
+/// or one call.
+constexpr std::uint32_t kAllMeasured = 8;
+constexpr std::uint64_t kUnmeasuredTicks = 1 << 16;
+constexpr std::uint64_t kMostUnmeasured = 63;
 
 /// The run's fact behind the call's own words and facts, the first time a call is added to it.
 void append_fact(MpiThread& thread) noexcept {
   MpiThread::Run& run = thread.run;
   EventBuffer& buffer = *thread.buffer;
   run.fact = buffer.cursor();
-  encode_fact({.kind = FactKind::kRepeated, .request = run.count, .bytes = run.busy_ticks}, run.fact);
+  encode_fact({.kind = FactKind::kRepeated, .request = 1, .bytes = run.busy_ticks}, run.fact);
   buffer.commit(run.fact + kMediumWords);
   run.end = buffer.cursor();
 }
 
-/// leave_ticks: not after the true one.
-bool extend(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
-  MpiThread::Run& run = thread.run;
-  const std::uint64_t duration = leave_ticks - run.enter_ticks;
-  const bool is_new = run.fact == nullptr;
-  if (duration >= kLongDuration || (is_new && !thread.buffer->has_room(kMediumWords))) return false;
-  ++run.count;
-  run.busy_ticks += run.typical_ticks;
-  if (is_new) {
-    append_fact(thread);
-  } else {
-    run.fact[0] = (run.fact[0] & 0xFFFFFFFF) | Word{run.count} << 32;
-    run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;
-  }
-  run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration | Word{kHasFacts} << 56;
-  thread.buffer->pending().words[0] = run.first_word;
-  thread.staged_words = 0;
-  return true;
-}
-
-/// Remembers the call just written as the first of a run, if it lies in the buffer as it was meant to.
-void begin(MpiThread& thread, const CallRecord& call, Word* at, std::uint64_t leave_ticks) noexcept {
-  const EventBuffer& buffer = *thread.buffer;
-  MpiThread::Run& run = thread.run;
-  const Word first_word = entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
-  const bool is_there = call.depth == 0 && buffer.cursor() > at && buffer.cursor() <= at + kMaxCallWords && at[0] == first_word;
-  run.fn = is_there ? call.fn : Fn::kNone;
-  run.key = call.run_key;
-  run.call = at;
-  run.first_word = first_word;
-  run.fact = nullptr;
-  run.end = buffer.cursor();
-  run.enter_ticks = call.enter_ticks;
-  run.typical_ticks = run.busy_ticks = leave_ticks - call.enter_ticks;
-  run.count = 1;
+/// How many calls to let go by, from how long the last ones took with what lies between them.
+std::uint32_t unmeasured(std::uint32_t count, std::uint64_t ticks, std::uint32_t calls) noexcept {
+  if (count < kAllMeasured) return 0;
+  const std::uint64_t period = ticks / calls;
+  return static_cast<std::uint32_t>(std::min(kUnmeasuredTicks / (period + 1), kMostUnmeasured));
 }
 
 }  // namespace
 
-void write_fruitless(MpiThread& thread, const CallRecord& call, std::uint64_t leave_ticks) noexcept {
-  if (leave_ticks == 0) leave_ticks = call.enter_ticks;
-  else thread.run.typical_ticks = leave_ticks - call.enter_ticks;
-  if (call.continues_run && extend(thread, leave_ticks)) return;
-  Word* const at = thread.buffer->cursor();
-  write_call(thread, call, leave_ticks, MPI_SUCCESS);
-  begin(thread, call, at, leave_ticks);
+bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept {
+  MpiThread::Run& run = thread.run;
+  const std::uint64_t duration = leave_ticks - run.enter_ticks;
+  if (duration >= kLongDuration || (run.fact == nullptr && !thread.buffer->has_room(kMediumWords))) return false;
+  if (run.fact == nullptr) append_fact(thread);
+  const auto count = static_cast<std::uint32_t>(run.fact[0] >> 32) + 1;
+  const std::uint32_t calls = count - run.measured_count;
+  run.unmeasured = unmeasured(count, leave_ticks - run.measured_ticks, calls);
+  run.typical_ticks = leave_ticks - enter_ticks;
+  run.busy_ticks = std::min(run.busy_ticks + run.typical_ticks * calls, duration);
+  run.measured_ticks = leave_ticks;
+  run.measured_count = count;
+  run.open_word = entry_word(leave_ticks, thread.buffer->base_ticks(), static_cast<RegionId>(run.fn));
+  run.fact[0] = (run.fact[0] & 0xFFFFFFFF) | Word{count} << 32;
+  run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;
+  run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration | Word{kHasFacts} << 56;
+  thread.buffer->pending().words[0] = run.first_word;
+  return true;
 }
 
-}  // namespace megascope::mpi
+void begin(MpiThread& thread, Fn fn, std::uint64_t key, Word* at, std::uint64_t enter_ticks,
+           std::uint64_t leave_ticks) noexcept {
+  const EventBuffer& buffer = *thread.buffer;
+  MpiThread::Run& run = thread.run;
+  const Word first_word = entry_word(enter_ticks, buffer.base_ticks(), static_cast<RegionId>(fn));
+  const bool is_there = buffer.cursor() > at && buffer.cursor() <= at + kMaxCallWords && at[0] == first_word;
+  run = {.fn = is_there ? fn : Fn::kNone, .unmeasured = 0, .key = key, .call = at, .fact = nullptr, .end = buffer.cursor(),
+         .first_word = first_word, .open_word = first_word, .enter_ticks = enter_ticks, .busy_ticks = leave_ticks - enter_ticks,
+         .measured_ticks = leave_ticks, .typical_ticks = leave_ticks - enter_ticks, .measured_count = 1};
+  run.open_word = entry_word(leave_ticks, buffer.base_ticks(), static_cast<RegionId>(fn));
+}
+
+}  // namespace megascope::mpi::spin

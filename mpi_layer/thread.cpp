@@ -157,10 +157,10 @@ void learn_mpi_code() {
   g_mpi_code.store(code, std::memory_order_release);
 }
 
-RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth, int count) noexcept {
+RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int count) noexcept {
   RequestArrays& arrays = thread.arrays[depth];
   const auto wanted = static_cast<std::uint32_t>(std::max(count, 0));
-  if (wanted <= arrays.capacity) [[likely]] return &arrays;
+  if (wanted <= arrays.capacity) return &arrays;
   const std::uint32_t capacity = std::max(wanted, kInitialArrayCapacity);
   const bool may_be_in_use = depth + 1U == MpiThread::kDepths;
   auto* requests = may_be_in_use ? nullptr : static_cast<MPI_Request*>(std::malloc(capacity * sizeof(MPI_Request)));

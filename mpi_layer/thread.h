@@ -95,18 +95,21 @@ struct MpiThread {
   MPI_Status status[kDepths];  ///< instead of MPI_STATUS_IGNORE, by the call's depth
   RequestArrays arrays[kDepths];  ///< the same for calls over arrays; of the greatest depth, which may be several, none
 
-  /// Calls in a row that found nothing (spin.h); fn kNone: none.
+  /// Calls in a row that found nothing (spin.h); fn kNone: none. Its number of calls is in `fact`, once there is one.
   struct Run {
     Fn fn;
-    std::uint32_t count;
+    std::uint32_t unmeasured;       ///< so many more may go by before the clock is read again
     std::uint64_t key;              ///< request or communicator
     encoding::Word* call;           ///< where the record lies; valid while end is the buffer's cursor
-    encoding::Word* fact;           ///< null while count is 1
+    encoding::Word* fact;           ///< null while there is one call
     encoding::Word* end;
-    encoding::Word first_word;
+    encoding::Word first_word;      ///< of the record; in the mark: the calls so far have returned
+    encoding::Word open_word;       ///< in the mark: one more is being made
     std::uint64_t enter_ticks;
     std::uint64_t busy_ticks;       ///< in the calls
-    std::uint64_t typical_ticks;    ///< of one call, the last that was measured
+    std::uint64_t measured_ticks;   ///< of the last return whose time is known
+    std::uint64_t typical_ticks;    ///< of that call
+    std::uint32_t measured_count;   ///< calls then
   };
   Run run;
 
@@ -155,7 +158,12 @@ bool is_mpi_code(const void* return_address) noexcept;
 void learn_mpi_code();
 
 /// Room for `count` requests and statuses of a call of this depth; nullptr: no memory, or nested too deeply (counted).
-RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth, int count) noexcept;
+RequestArrays* claim_arrays_slowly(MpiThread& thread, std::uint8_t depth, int count) noexcept;
+[[gnu::always_inline]] inline RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth, int count) noexcept {
+  RequestArrays& arrays = thread.arrays[depth];
+  const bool has_room = count >= 0 && static_cast<std::uint32_t>(count) <= arrays.capacity;
+  return has_room ? &arrays : claim_arrays_slowly(thread, depth, count);
+}
 
 /// Appends a fact behind the call being recorded.
 void stage(MpiThread& thread, const Fact& fact) noexcept;

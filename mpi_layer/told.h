@@ -84,7 +84,7 @@ constexpr auto join() {
 }
 
 template <Told kTold, class... Args>
-void tell(MpiThread& thread, Args&... args) noexcept {
+void tell(MpiThread& thread, Args&&... args) noexcept {
   const auto& value = argument<kTold.at>(args...);
   if constexpr (kTold.count_at == Told::kOne) {
     if constexpr (!std::is_pointer_v<std::remove_cvref_t<decltype(value)>>) {
@@ -117,7 +117,7 @@ struct Tells : Base {
   static constexpr std::string_view kTells{kText.data(), kText.size()};
 
   template <class... Args>
-  static void complete(MpiThread& thread, CallRecord& call, int rc, Args&... args) noexcept {
+  static void complete(MpiThread& thread, CallRecord& call, int rc, Args&&... args) noexcept {
     Base::complete(thread, call, rc, args...);
     if (rc == MPI_SUCCESS) (told::tell<kTold>(thread, args...), ...);
   }

@@ -62,7 +62,7 @@ class Argument {
  public:
   Argument(MpiThread&, void* passed, std::size_t) noexcept : passed_(passed) {
     if constexpr (kIsBuffer<T>) {
-      value_ = is_one_of(passed, g_sentinels.in_place) ? MPI_IN_PLACE : passed;
+      value_ = g_sentinels.in_place.has(passed) ? MPI_IN_PLACE : passed;
     } else if constexpr (kIsIgnored<T>) {
       value_ = T{};
     } else if constexpr (std::is_arithmetic_v<T>) {
@@ -105,10 +105,7 @@ class Argument<F, T> {
   Argument(MpiThread& thread, void* passed, std::size_t) noexcept : passed_(passed) {
     if constexpr (reads_handle(F)) value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed));
   }
-  T& c() noexcept {
-    pointer_ = &value_;
-    return pointer_;
-  }
+  T c() noexcept { return &value_; }
   void* passed() const noexcept { return passed_; }
   void returned(MpiThread& thread) noexcept {
     if constexpr (!reads_handle(F)) value_ = handle_of<Handle>(thread, *static_cast<const MPI_Fint*>(passed_));
@@ -117,7 +114,6 @@ class Argument<F, T> {
  private:
   void* passed_;
   Handle value_{};
-  T pointer_;
 };
 
 /// Arrays of handles that are read.
@@ -141,7 +137,7 @@ template <Fn F>
 class Argument<F, MPI_Status*> {
  public:
   Argument(MpiThread&, void* passed, std::size_t) noexcept : passed_(passed) {
-    const bool is_ignored = is_one_of(passed, g_sentinels.status_ignore) || is_one_of(passed, g_sentinels.statuses_ignore);
+    const bool is_ignored = g_sentinels.status_ignore.has(passed) || g_sentinels.statuses_ignore.has(passed);
     value_ = given_ = is_ignored ? MPI_STATUS_IGNORE : static_cast<MPI_Status*>(passed);
   }
   MPI_Status*& c() noexcept { return value_; }
@@ -166,16 +162,12 @@ class Argument<F, const char*> {
     std::memcpy(text_, text.data(), text.size());
     text_[text.size()] = '\0';
   }
-  const char*& c() noexcept {
-    pointer_ = text_;
-    return pointer_;
-  }
+  const char* c() noexcept { return text_; }
   void* passed() const noexcept { return passed_; }
   void returned(MpiThread&) noexcept {}
 
  private:
   void* passed_;
-  const char* pointer_;
   char text_[1024];
 };
 

@@ -1,5 +1,9 @@
 #include "mpi_layer/fortran/handles.h"
 
+#include <algorithm>
+#include <functional>
+#include <string>
+
 namespace megascope::mpi::fortran {
 
 constinit Sentinels g_sentinels{};
@@ -17,15 +21,17 @@ void forget_all(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots]) noexcep
   for (MpiThread::FortranSlot& slot : slots) slot = {};
 }
 
-/// Addresses that no argument has, where a spelling is not there.
-void resolve(const void* (&spellings)[Sentinels::kSpellings], const char* lower, const char* upper) noexcept {
+/// One that no argument has, for a spelling that is not there.
+Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept {
   static const char nowhere = 0;
   const std::string name(lower);
   const std::string names[] = {name + "_", name, name + "__", upper};
-  for (unsigned i = 0; i < Sentinels::kSpellings; ++i) {
+  Sentinel::Addresses addresses;
+  for (unsigned i = 0; i < Sentinel::kSpellings; ++i) {
     const void* symbol = mpi_symbol(names[i].c_str());
-    spellings[i] = symbol != nullptr ? symbol : &nowhere;
+    addresses[i] = symbol != nullptr ? symbol : &nowhere;
   }
+  return addresses;
 }
 
 }  // namespace
@@ -50,10 +56,17 @@ MPI_Group group_of_number(MPI_Fint number) noexcept { return mpi::twin<Fn::Group
 MPI_Win win_of(MPI_Fint number) noexcept { return mpi::twin<Fn::Win_f2c>()(number); }
 MPI_File file_of(MPI_Fint number) noexcept { return mpi::twin<Fn::File_f2c>()(number); }
 
+void Sentinel::assign(const Addresses& addresses) noexcept {
+  spellings_ = addresses;
+  const auto [lowest, highest] = std::minmax_element(addresses.begin(), addresses.end(), std::less<>());
+  first_ = reinterpret_cast<std::uintptr_t>(*lowest);
+  span_ = reinterpret_cast<std::uintptr_t>(*highest) - first_;
+}
+
 void resolve_sentinels() noexcept {
-  resolve(g_sentinels.in_place, "mpi_fortran_in_place", "MPI_FORTRAN_IN_PLACE");
-  resolve(g_sentinels.status_ignore, "mpi_fortran_status_ignore", "MPI_FORTRAN_STATUS_IGNORE");
-  resolve(g_sentinels.statuses_ignore, "mpi_fortran_statuses_ignore", "MPI_FORTRAN_STATUSES_IGNORE");
+  g_sentinels.in_place.assign(addresses_of("mpi_fortran_in_place", "MPI_FORTRAN_IN_PLACE"));
+  g_sentinels.status_ignore.assign(addresses_of("mpi_fortran_status_ignore", "MPI_FORTRAN_STATUS_IGNORE"));
+  g_sentinels.statuses_ignore.assign(addresses_of("mpi_fortran_statuses_ignore", "MPI_FORTRAN_STATUSES_IGNORE"));
 }
 
 }  // namespace megascope::mpi::fortran

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -79,18 +80,32 @@ class HandleArray {
   const MPI_Fint* numbers_;
 };
 
-/// Addresses that stand for constants. Resolved with the twins.
-struct Sentinels {
-  static constexpr unsigned kSpellings = 4;  // of compilers: mpi_x_, mpi_x, mpi_x__, MPI_X
-  const void* in_place[kSpellings];
-  const void* status_ignore[kSpellings];
-  const void* statuses_ignore[kSpellings];
-};
-extern constinit Sentinels g_sentinels;
-void resolve_sentinels() noexcept;
+/// Addresses that stand for a constant: of compilers' spellings mpi_x_, mpi_x, mpi_x__, MPI_X each a variable of its own.
+class Sentinel {
+ public:
+  /// Three instructions for an address that is none of them, far from all.
+  [[gnu::always_inline]] bool has(const void* address) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(address) - first_ <= span_ && is_one_of(address);
+  }
+  static constexpr unsigned kSpellings = 4;
+  using Addresses = std::array<const void*, kSpellings>;
+  void assign(const Addresses& addresses) noexcept;
 
-[[gnu::always_inline]] inline bool is_one_of(const void* address, const void* const (&spellings)[Sentinels::kSpellings]) {
-  return address == spellings[0] || address == spellings[1] || address == spellings[2] || address == spellings[3];
-}
+ private:
+  [[gnu::always_inline]] bool is_one_of(const void* address) const noexcept {
+    return address == spellings_[0] || address == spellings_[1] || address == spellings_[2] || address == spellings_[3];
+  }
+
+  std::uintptr_t first_ = 0;  ///< the lowest
+  std::uintptr_t span_ = 0;   ///< to the highest
+  Addresses spellings_{};
+};
+struct Sentinels {
+  Sentinel in_place;
+  Sentinel status_ignore;
+  Sentinel statuses_ignore;
+};
+extern constinit Sentinels g_sentinels;  ///< resolved with the twins
+void resolve_sentinels() noexcept;
 
 }  // namespace megascope::mpi::fortran

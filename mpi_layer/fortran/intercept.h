@@ -89,12 +89,12 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     const auto twin_procedure =
         twin<I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
              decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
-    call.enter_ticks = clock::ticks(thread.use_tsc);
+    if (!may_skip_clock<F>(thread, call)) call.enter_ticks = clock::ticks(thread.use_tsc);
     if constexpr (kHasMeaning<F>) {
       std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
       Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
-      if (call.depth == 0) mark(*thread.buffer, call);
+      if (call.depth == 0) mark_before<F>(thread, call);
       enter_mpi(thread, call, nesting);
       twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;
@@ -122,7 +122,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
       thread.staged_words = 0;
       return;
     }
-    write_call(thread, call, leave_ticks, rc);
+    write_or_begin<F>(thread, call, leave_ticks, rc);
   }
 };
 

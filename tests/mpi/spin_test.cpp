@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "tests/mpi/scenario.h"
 
@@ -85,6 +88,42 @@ const Scenario kBroken(
               "MPI_Cancel | cancels r2",
               "MPI_Wait | cancelled r2",
               "MPI_Comm_free on other | ended other"};
+    });
+
+/// As many tests as the tag of a later message says, the last of which found what the other rank sent.
+const Scenario kFound(
+    "Spin.TellsWhatIsFoundAtTheEndOfARun",
+    [](const Who& me) {
+      int in = 0;
+      int flag = 0;
+      int tests = 0;
+      MPI_Status status;
+      if (me.rank == 0) {
+        for (const double end = MPI_Wtime() + 0.02; MPI_Wtime() < end;) {}
+        MPI_Send(&me.size, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+        return;
+      }
+      MPI_Request request;
+      MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+      for (; flag == 0; ++tests) MPI_Test(&request, &flag, &status);
+      expect(in == me.size && status.MPI_TAG == 3, "the message");
+      MPI_Sendrecv(&in, 0, MPI_INT, 0, tests, &in, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    },
+    nullptr, {2}, [](const Recorded& run) {
+      long tests = 0;
+      long finds = 0;
+      long told = -1;
+      for (const std::string& line : run.lines(1)) {
+        long times = 1;
+        std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
+        if (line.starts_with("MPI_Test")) tests += times;
+        if (line == "MPI_Test | received r1 in world from 0 tag 3 bytes 4") ++finds;
+        const std::size_t tag = line.find(" tag ");
+        if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + tag + 5, nullptr, 10);
+      }
+      EXPECT_GT(told, 100);  // enough of them that most were counted without times
+      EXPECT_EQ(tests, told);
+      EXPECT_EQ(finds, 1);
     });
 
 const Scenario kMany(

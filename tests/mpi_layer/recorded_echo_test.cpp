@@ -144,7 +144,8 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
   static void check_with(void (*wrapper)(Slots...), void** twin, MPI_Fint result, bool ignores_status, const std::string& name,
                          std::index_sequence<A...>, std::index_sequence<S...>) {
     static MPI_Fint ignored[8];
-    fortran::g_sentinels.status_ignore[0] = fortran::g_sentinels.statuses_ignore[0] = ignored;
+    fortran::g_sentinels.status_ignore.assign({ignored, ignored, ignored, ignored});
+    fortran::g_sentinels.statuses_ignore.assign({ignored, ignored, ignored, ignored});
     constexpr bool kIsStatus[] = {std::is_same_v<Args, MPI_Status*>..., false};
     std::array<void*, kSlots> slots{};
     ((slots[A] = kIsStatus[A] && ignores_status ? static_cast<void*>(ignored) : echo::slot_for<Args>(A)), ...);
