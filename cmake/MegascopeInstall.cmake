@@ -1,16 +1,21 @@
-# Install rules of what is built.
+# Install rules of what is built, and the documents. What others find an installation by: packaging/CMakeLists.txt.
 if(NOT MEGASCOPE_INSTALL)
   return()
 endif()
 include(GNUInstallDirs)
-if(TARGET megascope)
-  install(TARGETS megascope LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET megascope)  # with libmegascope.so, the name that is preloaded
+  install(TARGETS megascope EXPORT megascope-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
 foreach(module IN LISTS modules)  # beside the library: it looks for them there
   install(TARGETS megascope_module_${module} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endforeach()
 if(TARGET megascope_command)
-  install(TARGETS megascope_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  set_target_properties(megascope_command PROPERTIES EXPORT_NAME command)
+  install(TARGETS megascope_command EXPORT megascope-targets RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
-install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+
+# In the order of the repository, so that links between them hold.
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md LIMITS.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(FILES slurm/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/slurm")

@@ -30,3 +30,8 @@ set(MEGASCOPE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: address,u
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+include(GNUInstallDirs)
+if(NOT "$CACHE{CMAKE_INSTALL_DOCDIR}")  # GNUInstallDirs takes the project's name as it is written
+  set(CMAKE_INSTALL_DOCDIR "${CMAKE_INSTALL_DATAROOTDIR}/doc/megascope")
+endif()

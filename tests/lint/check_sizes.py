@@ -10,7 +10,7 @@ FILE_LINES = 400
 README_LINES = 30
 FUNCTION_LINES = 60
 WITH_README = ("core", "kernels", "exporters", "analysis", "plugin", "mpi_layer", "gpu_layer", "examples", "tests",
-               "bench", "scripts", "slurm", "cmake", "docs")
+               "bench", "scripts", "slurm", "packaging", "cmake", "docs")
 COUNTED = repository.CODE_SUFFIXES + (".py", ".sh", ".cmake", ".ts", ".js")
 
 

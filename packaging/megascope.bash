@@ -1,0 +1,104 @@
+# Completion of megascope in bash. Commands, options and their values are what the command itself says in --help.
+
+# Fills COMPREPLY with those of the words that begin as the current one.
+_megascope_offer() {
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# Commands: the first words under "Subcommands:". Options: the words that begin with a dash.
+_megascope_commands() {
+  "$1" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+_megascope_options() {
+  "$@" --help 2>/dev/null | sed -n 's/^  \(-[^ ]*\).*/\1/p' | tr , '\n'
+}
+
+# What --help has behind an option: "TEXT", "INT:...", "TEXT:{otf2,perfetto}"; nothing behind a flag.
+_megascope_value_of() {  # _megascope_value_of OPTION COMMAND...
+  local option=$1
+  shift
+  "$@" --help 2>/dev/null | sed -n "s/^  \(-[a-z],\)*$option\(,--[a-z-]*\)* \([A-Z][^ ]*\).*/\3/p"
+}
+
+# Run folders; where there are none, folders that they may lie in.
+_megascope_folders() {
+  local folder folders runs=()
+  mapfile -t folders < <(compgen -d -- "$1")
+  for folder in "${folders[@]}"; do
+    [[ -e $folder/run-id ]] && runs+=("$folder")
+  done
+  COMPREPLY=("${runs[@]}")
+  [[ ${#runs[@]} -gt 0 ]] || COMPREPLY=("${folders[@]}")
+  compopt -o filenames 2>/dev/null
+}
+
+# One more of a list with commas.
+_megascope_list() {  # _megascope_list "a b c" CURRENT
+  local before=""
+  [[ $2 != *,* ]] || before=${2%,*},
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${2##*,}")
+}
+
+_megascope_value() {  # _megascope_value OPTION VALUE CURRENT COMMAND: false when VALUE says nothing of what comes
+  case $1,$2 in
+    *,*{*}) local words=${2#*\{}; _megascope_list "${words//[,\}]/ }" "$3" ;;
+    -e,* | --export,*) _megascope_value --format "$(_megascope_value_of --format "$4" export)" "$3" "$4" ;;
+    -o,* | --out,* | --scratch,*) mapfile -t COMPREPLY < <(compgen -d -- "$3"); compopt -o filenames 2>/dev/null ;;
+    *,INT*) ;;
+    *) return 1 ;;
+  esac
+}
+
+# The words of the program to run: the first is a command, then files.
+_megascope_program() {  # _megascope_program INDEX CURRENT
+  if declare -F _command_offset >/dev/null; then
+    _command_offset "$1"
+  elif ((COMP_CWORD == $1)); then
+    mapfile -t COMPREPLY < <(compgen -c -- "$2"; compgen -f -- "$2")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$2")
+    compopt -o filenames 2>/dev/null
+  fi
+}
+
+# Where the program begins in "megascope run [option...] [--] program...": like command_start in plugin/cli/main.cpp.
+_megascope_program_start() {
+  local i
+  for ((i = 2; i < COMP_CWORD; ++i)); do
+    case ${COMP_WORDS[i]} in
+      --) echo $((i + 1)); return ;;
+      -o | --out | -e | --export) ((++i)) ;;
+      -*) ;;
+      *) echo "$i"; return ;;
+    esac
+  done
+}
+
+_megascope() {
+  local command=${COMP_WORDS[0]} current=${COMP_WORDS[COMP_CWORD]} start value
+  local previous=${COMP_WORDS[COMP_CWORD - 1]} subcommand=${COMP_WORDS[1]}
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    _megascope_offer "$(_megascope_commands "$command") $(_megascope_options "$command")" "$current"
+    return
+  fi
+  if [[ $subcommand = run ]]; then
+    start=$(_megascope_program_start)
+    if [[ -n $start ]]; then
+      _megascope_program "$start" "$current"
+      return
+    fi
+  fi
+  if [[ $previous = -* ]]; then
+    value=$(_megascope_value_of "$previous" "$command" "$subcommand")
+    [[ -z $value ]] || { _megascope_value "$previous" "$value" "$current" "$command"; return; }
+  fi
+  if [[ $current = -* ]]; then
+    _megascope_offer "$(_megascope_options "$command" "$subcommand")" "$current"
+  elif [[ $subcommand = run ]]; then
+    _megascope_program "$COMP_CWORD" "$current"
+  elif [[ -n $("$command" "$subcommand" --help 2>/dev/null | sed -n '/^  DIR /p') ]]; then
+    _megascope_folders "$current"
+  fi
+}
+complete -F _megascope megascope

@@ -1,0 +1,80 @@
+"""What the tests of an installation share: a tree that was installed in one folder and moved to another."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["MEGASCOPE_TEST_BUILD"]
+RING = os.environ["MEGASCOPE_TEST_RING"]
+MPICC = os.environ["MEGASCOPE_TEST_MPICC"]
+MPIRUN = os.environ["MEGASCOPE_TEST_MPIRUN"].split()
+LAPS = 20
+CALLS = LAPS + 4  # Init, Comm_rank, Comm_size, MPI_Allreduce; see ring.c
+
+
+def install(prefix, **environment):
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, **environment})
+
+
+def files(prefix):
+    """Paths of all files and links below a folder, relative to it."""
+    return sorted(os.path.relpath(os.path.join(folder, name), prefix)
+                  for folder, _, names in os.walk(prefix) for name in names)
+
+
+def clean_environment(**variables):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD", "PKG_CONFIG_"))}
+    return {**kept, "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none", **variables}
+
+
+class Tree:
+    """An installation that no longer lies where it was installed."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="install_test.")
+        self.first = f"{self.folder}/first"
+        self.prefix = f"{self.folder}/moved/megascope"
+        install(self.first)
+        os.makedirs(os.path.dirname(self.prefix))
+        os.rename(self.first, self.prefix)
+        (self.library,) = (glob.glob(f"{self.prefix}/lib*/libmegascope.so") + glob.glob(f"{self.prefix}/lib/*/libmegascope.so"))
+        self.libdir = os.path.dirname(self.library)
+        self.bindir = f"{self.prefix}/bin"
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own; the tree is the module's."""
+
+    tree: Tree
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = Tree()
+        cls.addClassCleanup(cls.tree.close)
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="case.", dir=self.tree.folder)
+
+    def call(self, *words, **variables):
+        """Standard output of a command that must succeed, in the test's folder."""
+        result = subprocess.run(words, cwd=self.folder, env=clean_environment(**variables), capture_output=True, text=True,
+                                timeout=100)
+        self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
+        return result.stdout
+
+    def compile_ring(self):
+        self.call(MPICC, "-o", "ring", RING)
+
+    def check_recorded(self, report):
+        """The report in JSON of two ranks of ring."""
+        ranks = json.loads(report)["per_rank"]
+        self.assertEqual([rank["calls"] for rank in ranks], [CALLS + 1] * 2)  # and Finalize
