@@ -61,7 +61,7 @@ _megascope_program() {  # _megascope_program INDEX CURRENT
   fi
 }
 
-# Where the program begins in "megascope run [option...] [--] program...": like command_start in plugin/cli/main.cpp.
+# Where the program begins in "megascope run [option...] [--] program..." and of doctor: like command_start in plugin/cli/main.cpp.
 _megascope_program_start() {
   local i
   for ((i = 2; i < COMP_CWORD; ++i)); do
@@ -82,7 +82,7 @@ _megascope() {
     _megascope_offer "$(_megascope_commands "$command") $(_megascope_options "$command")" "$current"
     return
   fi
-  if [[ $subcommand = run ]]; then
+  if [[ $subcommand = run || $subcommand = doctor ]]; then
     start=$(_megascope_program_start)
     if [[ -n $start ]]; then
       _megascope_program "$start" "$current"
@@ -95,7 +95,7 @@ _megascope() {
   fi
   if [[ $current = -* ]]; then
     _megascope_offer "$(_megascope_options "$command" "$subcommand")" "$current"
-  elif [[ $subcommand = run ]]; then
+  elif [[ $subcommand = run || $subcommand = doctor ]]; then
     _megascope_program "$COMP_CWORD" "$current"
   elif [[ -n $("$command" "$subcommand" --help 2>/dev/null | sed -n '/^  DIR /p') ]]; then
     _megascope_folders "$current"

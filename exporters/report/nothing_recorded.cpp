@@ -33,6 +33,10 @@ constexpr CauseText kTexts[] = {
     {NothingCause::kSecureProgram,
      "the program runs with other rights than its user's, so LD_PRELOAD is ignored",
      "Run a copy without set-user-ID and file capabilities."},
+    {NothingCause::kMpiInside, "MPI is linked into the program itself, so its calls do not pass through the loader",
+     "Link it with the shared MPI library."},
+    {NothingCause::kOtherMachine, "the program is not a 64-bit program of this kind of processor",
+     "Build it for this machine; MegaScope is for x86-64."},
     {NothingCause::kFiltered, "every MPI function that the program calls is excluded",
      "See the MEGASCOPE_* variables that are set, and `megascope info` for what they do."},
 };
@@ -56,7 +60,14 @@ void add_cause(std::string& page, const CauseText& cause, const std::string& det
   add_wrapped(page, "    ", cause.remedy);
 }
 
+constexpr char kMore[] = "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n";
+
 }  // namespace
+
+CauseWords words_of(NothingCause cause) {
+  const CauseText& text = text_of(cause);
+  return {text.because, text.remedy};
+}
 
 std::string nothing_recorded_text(const NothingRecorded& facts) {
   const std::string of = facts.subject.empty() ? "" : " of " + printable(facts.subject, 60);
@@ -66,7 +77,7 @@ std::string nothing_recorded_text(const NothingRecorded& facts) {
       add_cause(page, text_of(facts.found[i]),
                 i < facts.details.size() ? facts.details[i] : std::string());
     }
-    return page;
+    return page + kMore;
   }
   std::string page = "MegaScope: nothing was recorded" + of + ". It may be because\n";
   for (const CauseText& text : kTexts) {
@@ -75,7 +86,7 @@ std::string nothing_recorded_text(const NothingRecorded& facts) {
         std::find(excluded.begin(), excluded.end(), text.cause) == excluded.end();
     if (is_possible) add_cause(page, text, "");
   }
-  return page;
+  return page + kMore;
 }
 
 }  // namespace megascope::report

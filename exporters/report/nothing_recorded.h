@@ -15,6 +15,8 @@ enum class NothingCause {
   kSecureProgram,  ///< set-user-ID or with capabilities: the loader ignores LD_PRELOAD
   kDisabled,       ///< MEGASCOPE_ENABLE=0
   kFiltered,       ///< every function that it calls is excluded
+  kMpiInside,      ///< has MPI linked into it, so that its calls do not go through the loader
+  kOtherMachine,   ///< not of the kind of processor, or of 32 bits
 };
 
 struct NothingRecorded {
@@ -24,8 +26,15 @@ struct NothingRecorded {
   std::vector<NothingCause> excluded;  ///< causes that are known not to hold
 };
 
+/// One cause as a sentence without full stop, and what to do about it.
+struct CauseWords {
+  std::string because;
+  std::string remedy;
+};
+CauseWords words_of(NothingCause cause);
+
 /// "Nothing was recorded, because ...": the causes found, else all that are possible, each with
-/// what to do about it.
+/// what to do about it, and where to read more.
 std::string nothing_recorded_text(const NothingRecorded& facts);
 
 }  // namespace megascope::report

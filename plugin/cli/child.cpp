@@ -110,14 +110,14 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   return Status::ok();
 }
 
-std::string output_of(const std::vector<std::string>& command) {
+std::string output_of(const std::vector<std::string>& command, OutputOf which) {
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return {};
   const pid_t pid = fork();
   if (pid == 0) {
     const int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
-    dup2(nothing, STDERR_FILENO);
+    dup2(which == OutputOf::kBoth ? out[1] : nothing, STDERR_FILENO);
     dup2(out[1], STDOUT_FILENO);
     execvp(command.front().c_str(), arguments_of(command).data());
     _exit(127);

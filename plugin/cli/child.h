@@ -28,8 +28,9 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
 /// Becomes `command`; returns only with an error.
 Status become(const std::vector<std::string>& command, const std::vector<Setting>& settings);
 
-/// What a program prints on stdout, up to 64 KiB; empty when it cannot be run.
-std::string output_of(const std::vector<std::string>& command);
+enum class OutputOf { kStdout, kBoth };
+/// What a program prints, up to 64 KiB; empty when it cannot be run. Waits for its end.
+std::string output_of(const std::vector<std::string>& command, OutputOf which = OutputOf::kStdout);
 
 /// Ends this process as the child ended: with its exit code or by its signal, without a core of its
 /// own.

@@ -57,6 +57,13 @@ struct HangArguments {
 /// Who waits for whom; kFinding when something stops the run. Changes no file.
 int show_hang(const HangArguments& arguments);
 
+struct DoctorArguments {
+  std::vector<std::string> command;  ///< program or launcher, with its arguments; empty: the machine only
+  bool as_json = false;
+};
+/// What will not work here, and what to do; kFinding when there is a problem. Starts no MPI and changes nothing.
+int examine_machine(const DoctorArguments& arguments);
+
 /// "megascope: <sentence>" on stderr.
 void say(const std::string& sentence);
 

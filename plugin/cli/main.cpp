@@ -35,6 +35,7 @@ struct CommandLine {
   ExportArguments exports;
   RecoverArguments recover;
   HangArguments hang;
+  DoctorArguments doctor;
   std::string hang_format = "text";
 
   CommandLine() {
@@ -50,6 +51,7 @@ struct CommandLine {
     add_export();
     add_recover();
     add_hang();
+    add_doctor();
   }
 
   void add_run() {
@@ -141,7 +143,19 @@ struct CommandLine {
         "trace.");
   }
 
+  void add_doctor() {
+    CLI::App* command = app.add_subcommand("doctor", "Says what will not work on this machine or in this job, and what to do");
+    command->add_option("COMMAND", doctor.command, "Program, or launcher with it, to look at; it is not run. `--` may come first");
+    command->add_flag("--json", doctor.as_json, "For programs");
+    command->footer(
+        "  megascope doctor                            the machine\n"
+        "  megascope doctor -- mpirun -n 4 ./app       and what would be run\n"
+        "  srun -n 1 megascope doctor -- ./app         on a node of a job\n\n"
+        "Exit code: 0 no problem, 1 some problem, 2 bad usage.");
+  }
+
   int dispatch() {
+    if (app.got_subcommand("doctor")) return examine_machine(doctor);
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand("info")) return show_info(info);
     if (app.got_subcommand("report")) return print_report(report);
@@ -175,11 +189,12 @@ int run_main(std::vector<std::string> words) {
     return kUnusable;
   }
   const bool is_run = words.size() > 1 && words[1] == "run";
-  if (is_run) {  // the command's own options are not ours to read
+  const bool is_doctor = words.size() > 1 && words[1] == "doctor";
+  if (is_run || is_doctor) {  // the command's own options are not ours to read
     const std::size_t start = command_start(words);
     const std::size_t first = start < words.size() && words[start] == "--" ? start + 1 : start;
     if (first < words.size())
-      line.run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
+      (is_run ? line.run.command : line.doctor.command).assign(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
     words.resize(start);
   }
   try {

@@ -22,6 +22,7 @@ using report::NothingCause;
 
 constexpr std::size_t kMaxTableBytes = 1 << 20;
 constexpr std::size_t kMaxProgramHeaders = 256;
+constexpr std::size_t kMaxSymbolBytes = 64 << 20;
 
 /// A 64-bit ELF file, read piece by piece.
 class ElfFile {
@@ -29,6 +30,7 @@ class ElfFile {
   explicit ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (!read(0, &header_, sizeof header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0)
       return;
+    is_elf_ = true;
     if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_phentsize != sizeof(Elf64_Phdr))
       return;
     segments_.resize(std::min<std::size_t>(header_.e_phnum, kMaxProgramHeaders));
@@ -40,8 +42,30 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  bool is_valid() const { return is_valid_; }
+  bool is_valid() const { return is_valid_ && header_.e_machine == EM_X86_64; }
+  bool is_of_other_machine() const { return is_elf_ && !is_valid() && (header_.e_type == ET_EXEC || header_.e_type == ET_DYN); }
   bool has_segment(std::uint32_t type) const { return segment(type) != nullptr; }
+
+  /// The program that loads it; empty: none.
+  std::string loader() const {
+    const Elf64_Phdr* part = segment(PT_INTERP);
+    if (part == nullptr || part->p_filesz == 0 || part->p_filesz > PATH_MAX) return {};
+    std::string path(part->p_filesz, '\0');
+    if (!read(part->p_offset, path.data(), path.size())) return {};
+    return path.c_str();
+  }
+
+  /// Is the function in it, as its symbol table says (which a stripped program has not)?
+  bool has_own(std::string_view function) const {
+    std::vector<Elf64_Shdr> sections(header_.e_shentsize == sizeof(Elf64_Shdr) ? header_.e_shnum : 0);
+    if (!read(header_.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr))) return false;
+    for (const Elf64_Shdr& section : sections) {
+      if (section.sh_type == SHT_SYMTAB && section.sh_link < sections.size() &&
+          is_defined_in(section, sections[section.sh_link], function))
+        return true;
+    }
+    return false;
+  }
 
   /// DT_NEEDED names.
   std::vector<std::string> needed() const {
@@ -71,6 +95,18 @@ class ElfFile {
     return file_ >= 0 && offset <= LONG_MAX &&
            pread(file_, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
   }
+  bool is_defined_in(const Elf64_Shdr& table, const Elf64_Shdr& names, std::string_view function) const {
+    if (table.sh_size > kMaxSymbolBytes || names.sh_size > kMaxSymbolBytes || names.sh_size == 0) return false;
+    std::vector<Elf64_Sym> symbols(table.sh_size / sizeof(Elf64_Sym));
+    std::string text(names.sh_size, '\0');
+    if (!read(table.sh_offset, symbols.data(), symbols.size() * sizeof(Elf64_Sym)) ||
+        !read(names.sh_offset, text.data(), text.size()))
+      return false;
+    return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& symbol) {
+      return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_name < text.size() &&
+             function == &text[symbol.st_name];
+    });
+  }
   const Elf64_Phdr* segment(std::uint32_t type) const {
     for (const Elf64_Phdr& segment : segments_) {
       if (segment.p_type == type) return &segment;
@@ -88,6 +124,7 @@ class ElfFile {
   }
 
   int file_;
+  bool is_elf_ = false;
   bool is_valid_ = false;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
@@ -146,8 +183,14 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
+std::string loader_of(const std::string& path) {
+  const ElfFile elf(path);
+  return elf.is_valid() ? elf.loader() : std::string();
+}
+
 void check_program(const std::string& path, report::NothingRecorded& facts) {
   const ElfFile elf(path);
+  if (elf.is_of_other_machine()) return add(facts, NothingCause::kOtherMachine, path);
   if (!elf.is_valid()) return;
   if (!elf.has_segment(PT_INTERP))
     return add(facts, NothingCause::kStaticProgram, path + " names no loader");
@@ -158,7 +201,12 @@ void check_program(const std::string& path, report::NothingRecorded& facts) {
     add(facts, NothingCause::kSecureProgram, path);
   }
   facts.excluded.insert(facts.excluded.end(),
-                        {NothingCause::kStaticProgram, NothingCause::kSecureProgram});
+                        {NothingCause::kStaticProgram, NothingCause::kSecureProgram, NothingCause::kOtherMachine});
+  if (elf.has_own("PMPI_Init")) {
+    add(facts, NothingCause::kMpiInside, "it has PMPI_Init itself");
+  } else {
+    facts.excluded.push_back(NothingCause::kMpiInside);
+  }
   check_needed(elf.needed(), facts);
 }
 

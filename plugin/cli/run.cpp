@@ -7,6 +7,7 @@
 #include "plugin/cli/installation.h"
 #include "plugin/cli/launcher.h"
 #include "plugin/cli/program_check.h"
+#include "plugin/cli/started.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -41,13 +42,6 @@ std::vector<std::string> variable_names(const std::vector<Setting>& settings) {
     names.insert(entry.substr(0, entry.find('=')));
   for (const Setting& setting : settings) names.insert(setting.name);
   return {names.begin(), names.end()};
-}
-
-LauncherKind kind_of(const std::string& command) {
-  const std::string path = find_program(command);
-  const LauncherKind kind = launcher_kind(command, path);
-  if (kind != LauncherKind::kMpi || path.empty()) return kind;
-  return launcher_kind_by_version(output_of({command, "--version"}));
 }
 
 /// MEGASCOPE_OUT as the ranks will see it: from our option, the launcher's command line or the
@@ -90,18 +84,6 @@ std::set<std::string> folders_from(std::string prefix) {
       folders.insert(entry.path().string());
   }
   return folders;
-}
-
-/// The program that a launcher's command line starts: its first word that is a program, behind the
-/// launcher.
-std::string started_program(const std::vector<std::string>& command, LauncherKind kind) {
-  if (kind == LauncherKind::kNone) return find_program(command.front());
-  for (std::size_t i = 1; i < command.size(); ++i) {
-    if (command[i].starts_with('-')) continue;
-    const std::string program = find_program(command[i]);
-    if (!program.empty()) return program;
-  }
-  return {};
 }
 
 void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,

@@ -17,19 +17,13 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"
-#include "core/trace/chunk_store.h"
 #include "core/trace/run_folder.h"
+#include "core/trace/scratch.h"
 
 namespace megascope::run {
 namespace {
 
 constexpr int kMaxFolderNumber = 10'000;
-
-bool is_writable_folder(const std::string& folder) {
-  struct stat info {};
-  return !folder.empty() && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         access(folder.c_str(), W_OK | X_OK) == 0;
-}
 
 Status make_private_folder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) == 0) return Status::ok();
@@ -39,12 +33,6 @@ Status make_private_folder(const std::string& folder) {
   // Somebody else may have put a folder or a link under a name that can be guessed.
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return Status::error(folder + " belongs to somebody else");
   return Status::ok();
-}
-
-std::string absolute(const std::string& path) {
-  if (path.starts_with('/')) return path;
-  char current[PATH_MAX];
-  return getcwd(current, sizeof current) != nullptr ? std::string(current) + "/" + path : path;
 }
 
 Status make_parents(const std::string& path) {
@@ -68,12 +56,7 @@ std::string make_run_id() {
 }
 
 std::string choose_scratch(const config::Options& options) {
-  if (!options.scratch.empty()) return absolute(options.scratch);
-  const std::string candidates[] = {config::environment_value("TMPDIR"), "/tmp", "/var/tmp"};
-  for (const std::string& folder : candidates) {
-    if (is_writable_folder(folder) && trace::is_local_disk(folder)) return absolute(folder);
-  }
-  return is_writable_folder("/dev/shm") ? "/dev/shm" : "/tmp";
+  return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
 }
 
 Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
@@ -90,7 +73,7 @@ std::string wanted_run_folder(const config::Options& options, const std::string&
 }
 
 Status make_run_folder(const std::string& wanted, std::string& folder) {
-  std::string base = absolute(wanted);
+  std::string base = trace::absolute_path(wanted);
   while (base.size() > 1 && base.ends_with('/')) base.pop_back();
   const Status status = make_parents(base);
   if (!status.is_ok()) return status;
@@ -127,7 +110,7 @@ std::string slurm_nodes() { return config::environment_value("SLURM_JOB_NODELIST
 
 std::string known_run_folder(const config::Options& options) {
   if (options.out.empty() && slurm_job().empty()) return {};
-  return absolute(wanted_run_folder(options, host_name(), getpid()));
+  return trace::absolute_path(wanted_run_folder(options, host_name(), getpid()));
 }
 
 std::string host_name() {

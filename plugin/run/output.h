@@ -14,8 +14,7 @@ namespace megascope::run {
 /// 16 hexadecimal digits that no other run has.
 std::string make_run_id();
 
-/// Folder for buffers on this node: the one asked for, else the first of TMPDIR, /tmp, /var/tmp that is a local disk,
-/// else /dev/shm, else /tmp.
+/// Folder for buffers on this node (core/trace/scratch.h).
 std::string choose_scratch(const config::Options& options);
 
 /// Makes `<scratch>/megascope-<uid>/<run id>`, for this user only. An error names what is wrong.

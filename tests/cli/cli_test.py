@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
 class Usage(Case):
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
-        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover", "hang"))):
+        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover", "hang", "doctor"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)
@@ -162,7 +162,8 @@ class Run(Case):
         self.assertIn("MegaScope: nothing was recorded of sh, ended with exit code 4. It may be because\n", result.stderr)
         disabled = self.call("run", "--", PROGRAM, MEGASCOPE_ENABLE="0")
         self.assertEqual(disabled.stderr, f"MegaScope: nothing was recorded of {PROGRAM}, because\n"
-                         "  - MEGASCOPE_ENABLE=0 is set.\n    Unset it or set it to 1.\n")
+                         "  - MEGASCOPE_ENABLE=0 is set.\n    Unset it or set it to 1.\n"
+                         "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n")
 
     def test_srun_gets_the_preload_for_the_ranks_only(self):
         launcher = self.fake_launcher("srun")

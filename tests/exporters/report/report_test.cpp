@@ -288,7 +288,8 @@ TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
       nothing_recorded_text(facts),
       "MegaScope: nothing was recorded of ./app, because\n"
       "  - the program is linked statically, so nothing can be preloaded (it names no loader).\n"
-      "    Link it dynamically (without -static).\n");
+      "    Link it dynamically (without -static).\n"
+      "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n");
   NothingRecorded possible;
   possible.excluded = {NothingCause::kStaticProgram};
   EXPECT_THAT(nothing_recorded_text(possible), Not(HasSubstr("linked statically")));

@@ -1,0 +1,33 @@
+#include "core/trace/scratch.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "core/trace/chunk_store.h"
+
+namespace megascope::trace {
+
+bool is_writable_folder(const std::string& folder) {
+  struct stat info {};
+  return !folder.empty() && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+std::string absolute_path(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char current[PATH_MAX];
+  return getcwd(current, sizeof current) != nullptr ? std::string(current) + "/" + path : path;
+}
+
+std::string choose_scratch(const std::string& wanted, const std::string& temporary) {
+  if (!wanted.empty()) return absolute_path(wanted);
+  const std::string candidates[] = {temporary, "/tmp", "/var/tmp"};
+  for (const std::string& folder : candidates) {
+    if (is_writable_folder(folder) && is_local_disk(folder)) return absolute_path(folder);
+  }
+  return is_writable_folder("/dev/shm") ? "/dev/shm" : "/tmp";
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,178 @@
+#include "core/base/text.h"
+#include "core/config/environment.h"
+#include "plugin/cli/child.h"
+#include "plugin/cli/doctor.h"
+#include "plugin/cli/program_check.h"
+#include "plugin/cli/started.h"
+
+#include <algorithm>
+#include <array>
+#include <dlfcn.h>
+#include <sstream>
+
+/// The program, its MPI library and the launcher: do they fit each other and this build?
+namespace megascope::cli {
+namespace {
+
+constexpr std::string_view kBuiltFor = MEGASCOPE_MPI_NAME;  // "Open MPI 4.1.4"
+constexpr bool kIsForMpich = std::string_view(MEGASCOPE_MPI_LIBRARY) == "mpich";
+
+/// A line of what the loader would load, "libmpi.so.40 => /usr/lib/libmpi.so.40 (0x...)".
+struct Needed {
+  std::string name;
+  std::string path;  ///< empty: not found
+};
+
+std::vector<Needed> needed_by(const std::string& program) {
+  std::vector<Needed> all;
+  const std::string loader = loader_of(program);
+  if (loader.empty()) return all;
+  config::set_environment_value("LD_TRACE_LOADED_OBJECTS", "1");  // as ldd does; in this check's own process
+  std::istringstream lines(output_of({loader, program}));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t arrow = line.find(" => ");
+    if (arrow == std::string::npos) continue;
+    const std::string path = line.substr(arrow + 4, line.find(" (", arrow) - arrow - 4);
+    all.push_back({std::string(trimmed(line.substr(0, arrow))), path.starts_with('/') ? path : ""});
+  }
+  return all;
+}
+
+bool is_mpi_name(std::string_view name) { return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_cray"); }
+
+/// The C library of MPI behind a handle: where it lies and what it says it is.
+struct MpiLibrary {
+  std::string path;
+  std::string version;
+};
+
+bool open_mpi_library(const std::string& name, MpiLibrary& library) {
+  void* object = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  void* symbol = object != nullptr ? dlsym(object, "PMPI_Get_library_version") : nullptr;
+  Dl_info where{};
+  if (symbol == nullptr || dladdr(symbol, &where) == 0) return false;
+  char text[1 << 14] = "";
+  int length = 0;
+  reinterpret_cast<int (*)(char*, int*)>(symbol)(text, &length);
+  library.path = where.dli_fname;
+  const std::string whole = text;
+  library.version = whole.substr(0, whole.find_first_of("\n,"));
+  std::replace(library.version.begin(), library.version.end(), '\t', ' ');
+  return true;
+}
+
+bool is_kind_of_build(const std::string& version) { return version.starts_with(kIsForMpich ? "MPICH" : "Open MPI"); }
+
+/// "4.1.4" of "Open MPI v4.1.4".
+std::string number_in(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_of("0123456789"), text.size());
+  return std::string(text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin));
+}
+
+Finding judge_library(const MpiLibrary& library) {
+  const std::string text = library.version + " (" + library.path + ")";
+  if (!is_kind_of_build(library.version)) {
+    return {Verdict::kProblem, "mpi", text + ", this MegaScope was built for " + std::string(kBuiltFor) + ": nothing will be recorded",
+            "Use a MegaScope that was built for that MPI (docs/compatibility.md), or a program of " + std::string(kBuiltFor) + "."};
+  }
+  const std::string here = number_in(library.version);
+  const std::string built = number_in(kBuiltFor);
+  if (here == built) return {Verdict::kOk, "mpi", text, ""};
+  return {Verdict::kNote, "mpi", text + ", built for " + std::string(kBuiltFor) + ": not tried together (docs/compatibility.md)", ""};
+}
+
+bool has_symbol(const std::string& library, const char* symbol) {
+  void* object = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  return object != nullptr && dlsym(object, symbol) != nullptr;
+}
+
+Finding judge_fortran(const MpiLibrary& library) {
+  if (kIsForMpich) return {Verdict::kNote, "fortran", "mpif.h and `use mpi` are recorded, `use mpi_f08` of MPICH is not", ""};
+  const std::string folder = library.path.substr(0, library.path.rfind('/') + 1);
+  const bool has_f77 = has_symbol(folder + "libmpi_mpifh.so.40", "pmpi_send_");
+  const bool has_f08 = has_symbol(folder + "libmpi_usempif08.so.40", "pmpi_send_f08_");
+  if (has_f77 && has_f08) return {Verdict::kOk, "fortran", "mpif.h, `use mpi` and `use mpi_f08` can be recorded", ""};
+  if (has_f77) return {Verdict::kNote, "fortran", "mpif.h and `use mpi` can be recorded; this MPI has no `use mpi_f08` with pmpi_*_f08_", ""};
+  return {Verdict::kNote, "fortran", "this MPI has no Fortran library with pmpi_* procedures: only C and C++ are recorded", ""};
+}
+
+Findings judge_both(const MpiLibrary& library) {
+  const Finding own = judge_library(library);
+  if (own.verdict == Verdict::kProblem) return {own};
+  return {own, judge_fortran(library)};
+}
+
+Findings check_mpi_of(const std::string& program) {
+  Findings findings;
+  for (const Needed& one : needed_by(program)) {
+    MpiLibrary library;
+    if (one.path.empty()) {
+      findings.push_back({Verdict::kProblem, "mpi", program + " needs " + one.name + ", which is not found",
+                          "Load the program's module, or set LD_LIBRARY_PATH."});
+    } else if (is_mpi_name(one.name) && open_mpi_library(one.path, library)) {
+      for (Finding& finding : judge_both(library)) findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings check_mpi(const Subject& subject) {
+  config::set_environment_value("LD_PRELOAD", "");  // of this check's own process: not for what it asks
+  Findings findings;
+  if (!subject.program.empty()) {
+    findings = check_mpi_of(subject.program);
+    if (!findings.empty()) return findings;
+    if (!loader_of(subject.program).empty()) {
+      findings.push_back({Verdict::kNote, "mpi", subject.program + " is not linked with MPI: recorded if it loads MPI by itself, as Python "
+                                                 "does; what follows is the loader's default", ""});
+    }
+  }
+  constexpr std::array kOpenMpi = {"libmpi.so.40"};
+  constexpr std::array kMpich = {"libmpich.so.12", "libmpi.so.12"};
+  std::vector<std::string> names(kOpenMpi.begin(), kOpenMpi.end());
+  names.insert(kIsForMpich ? names.begin() : names.end(), kMpich.begin(), kMpich.end());
+  MpiLibrary library;
+  for (const std::string& name : names) {
+    if (!open_mpi_library(name, library)) continue;
+    for (Finding& finding : judge_both(library)) findings.push_back(std::move(finding));
+    return findings;
+  }
+  findings.push_back({Verdict::kNote, "mpi", "no MPI library in the loader's path; give the program: megascope doctor -- ./app", ""});
+  return findings;
+}
+
+Findings check_launcher(const Subject& subject) {
+  const bool is_given = subject.kind != LauncherKind::kNone;
+  const std::string name = is_given ? subject.command.front() : kIsForMpich ? "mpiexec" : "mpirun";
+  const std::string path = find_program(name);
+  if (path.empty()) return {{Verdict::kNote, "launcher", "no " + name + " in PATH", ""}};
+  const LauncherKind kind = is_given ? subject.kind : kind_of(name);
+  if (kind == LauncherKind::kSrun) return {{Verdict::kOk, "launcher", path, ""}};
+  const std::string of = kind == LauncherKind::kHydra ? "MPICH or its kin" : "Open MPI";
+  const std::string text = name + " (" + path + ") is of " + (kind == LauncherKind::kMpi ? "an MPI that is not known" : of);
+  if (kind == (kIsForMpich ? LauncherKind::kHydra : LauncherKind::kOpenMpi)) return {{Verdict::kOk, "launcher", text, ""}};
+  const std::string fitting = kIsForMpich ? "mpiexec.hydra" : "mpirun.openmpi";
+  return {{is_given ? Verdict::kProblem : Verdict::kNote, "launcher", text + ", this MegaScope is for " + std::string(kBuiltFor),
+           "Start with that MPI's launcher (" + fitting + ", where it has that name)."}};
+}
+
+Findings check_subject(const Subject& subject) {
+  if (subject.command.empty()) return {};
+  if (subject.program.empty())
+    return {{Verdict::kNote, "program", "none found behind " + subject.command.front(), ""}};
+  report::NothingRecorded facts;
+  check_program(subject.program, facts);
+  Findings findings;
+  for (std::size_t i = 0; i < facts.found.size(); ++i) {
+    const report::CauseWords words = report::words_of(facts.found[i]);
+    findings.push_back({Verdict::kProblem, "program", words.because + " (" + facts.details[i] + ")", words.remedy});
+  }
+  if (!findings.empty()) return findings;
+  if (loader_of(subject.program).empty())
+    return {{Verdict::kNote, "program", subject.program + " is no binary: what it starts is not looked at", ""}};
+  return {{Verdict::kOk, "program", subject.program + ", linked dynamically", ""}};
+}
+
+}  // namespace megascope::cli

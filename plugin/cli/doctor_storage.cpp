@@ -1,0 +1,111 @@
+#include "core/base/text.h"
+#include "core/config/environment.h"
+#include "core/trace/chunk_store.h"
+#include "core/trace/scratch.h"
+#include "plugin/cli/doctor.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/// Where buffers and run folders will lie.
+namespace megascope::cli {
+namespace {
+
+constexpr std::uint64_t kLittleRoom = std::uint64_t{64} << 20;
+
+/// The type of the file system that holds an existing folder, as `mount` names it; empty: not known.
+std::string file_system_of(const std::string& folder) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string best_type;
+  std::size_t best_length = 0;
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string field;
+    std::string point;
+    for (int i = 0; i < 5; ++i) fields >> point;
+    const bool is_inside = point == "/" || folder == point || folder.starts_with(point + "/");
+    const std::size_t tail = line.find(" - ");
+    if (!is_inside || point.size() < best_length || tail == std::string::npos) continue;
+    best_length = point.size();
+    best_type = line.substr(tail + 3, line.find(' ', tail + 3) - tail - 3);
+  }
+  return best_type;
+}
+
+bool is_any_of(std::string_view type, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), type) != names.end();
+}
+bool is_memory(std::string_view type) { return is_any_of(type, {"tmpfs", "ramfs"}); }
+bool is_shared(std::string_view type) {
+  return is_any_of(type, {"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "pvfs2", "orangefs", "panfs", "wekafs", "9p", "afs", "gfs2", "ocfs2"}) ||
+         type.starts_with("fuse.");
+}
+
+std::uint64_t free_bytes(const std::string& folder) {
+  struct statvfs info {};
+  return statvfs(folder.c_str(), &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : 0;
+}
+
+/// `path`, or the nearest folder above it that exists.
+std::string existing_part(std::string path) {
+  while (path.size() > 1 && access(path.c_str(), F_OK) != 0) path = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
+  return path;
+}
+
+bool spans_nodes() {
+  for (const char* name : {"SLURM_STEP_NUM_NODES", "SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) {
+    if (parse_count(config::environment_value(name)).value_or(1) > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Findings check_scratch(const config::Options& options) {
+  const std::string folder = trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
+  if (!trace::is_writable_folder(folder)) {
+    return {{Verdict::kProblem, "scratch", folder + " is no folder that can be written to: no trace will be kept",
+             "Set MEGASCOPE_SCRATCH to a folder that is there on every node."}};
+  }
+  const std::string type = file_system_of(folder);
+  const std::uint64_t room = free_bytes(folder);
+  const std::uint64_t most = options.buffer_size_bytes;
+  const std::string text = folder + " (" + type + "), " + human_bytes(room) + " free, a rank keeps up to " + human_bytes(most);
+  Finding finding{Verdict::kOk, "scratch", text, ""};
+  if (room < most) {
+    finding.text += ": recording stops when it is full";
+    finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem : Verdict::kNote;
+    finding.remedy = "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is free for each rank of a node.";
+  } else if (is_memory(type)) {
+    finding.verdict = Verdict::kNote;
+    finding.text += "; it is memory, which the program needs too, and gone when the node starts anew";
+  } else if (is_shared(type)) {
+    finding.verdict = Verdict::kNote;
+    finding.text += "; a local disk is faster, and keeps every call of a killed run";
+  }
+  return {finding};
+}
+
+Findings check_run_folder(const config::Options& options) {
+  const std::filesystem::path wanted = trace::absolute_path(options.out.empty() ? "." : options.out);
+  std::string folder = existing_part(wanted.lexically_normal().string());
+  if (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string type = file_system_of(folder);
+  const std::string text = "in " + folder + " (" + type + "), " + human_bytes(free_bytes(folder)) + " free";
+  if (!trace::is_writable_folder(folder)) {
+    return {{Verdict::kProblem, "folder", folder + " cannot be written to: traces will stay in the scratch folder",
+             "Set MEGASCOPE_OUT to a folder that can be written to."}};
+  }
+  if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
+  if (!spans_nodes()) return {{Verdict::kOk, "folder", text + "; of this machine only", ""}};
+  return {{Verdict::kProblem, "folder", text + " is of this node only: the other nodes' traces will stay on them",
+           "Set MEGASCOPE_OUT to a folder that all nodes share, or run `megascope recover` on each node afterwards."}};
+}
+
+}  // namespace megascope::cli

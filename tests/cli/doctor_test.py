@@ -1,0 +1,218 @@
+"""`megascope doctor`: each finding provoked for real.
+
+  doctor_test.py MEGASCOPE PROGRAM COMPILER OTHER_MPICC     OTHER_MPICC: another MPI's, or empty
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
+ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "slurm", "gpu"]
+CLONE_NEWNS = 0x00020000
+MS_REC_PRIVATE = 0x4000 | 0x40000
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="doctor_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.bin = self.path("bin")
+        os.mkdir(self.bin)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.path(name), 0o755)
+        return self.path(name)
+
+    def build(self, name, text, *options, compiler=COMPILER):
+        source = self.write(name + ".c", text)
+        made = subprocess.run([compiler, "-o", self.path(name), source, *options], capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skipTest(f"cannot be built here: {made.stderr[:200]}")
+        return self.path(name)
+
+    def call(self, *words, before=None, **variables):
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        environment = {**kept, "PATH": self.bin + ":" + kept["PATH"], **variables}
+        return subprocess.run([MEGASCOPE, "doctor", *words], cwd=self.folder, env=environment, capture_output=True,
+                              text=True, timeout=100, preexec_fn=before)
+
+    def findings(self, *words, **more):
+        result = self.call("--json", *words, **more)
+        answer = json.loads(result.stdout)
+        problems = [one for one in answer["findings"] if one["verdict"] == "problem"]
+        self.assertEqual((answer["problems"], result.returncode), (len(problems), 1 if problems else 0))
+        for one in problems:
+            self.assertNotEqual(one["remedy"], "", one)
+        return answer["findings"]
+
+    def about(self, about, *words, **more):
+        return [one for one in self.findings(*words, **more) if one["about"] == about]
+
+    def expect(self, about, verdict, part, *words, **more):
+        found = self.about(about, *words, **more)
+        self.assertTrue(any(one["verdict"] == verdict and part in one["text"] for one in found), found)
+
+
+class Machine(Case):
+    def test_looks_at_everything(self):
+        self.write("bin/srun", "#!/bin/sh\necho 'MPI plugin types are...'\necho '\tpmix'\n")
+        found = self.findings()
+        self.assertEqual([one["about"] for one in found], ABOUTS)
+        verdicts = {one["about"]: one["verdict"] for one in found}
+        for about in ("library", "options", "mpi", "preload", "slurm"):
+            self.assertEqual(verdicts[about], "ok", found)
+
+    def test_text_is_a_line_a_finding(self):
+        result = self.call(MEGASCOPE_ENABLE="0")
+        lines = result.stdout.splitlines()
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        self.assertIn("problem  options   MEGASCOPE_ENABLE=0: nothing will be recorded", lines)
+        self.assertIn(19 * " " + "Unset it or set it to 1.", lines)
+        self.assertRegex(lines[-1], r"^\d problems?\. More reasons for an empty run: docs/nothing_recorded.md$")
+
+    def test_bad_usage(self):
+        for words in (["--jsn"], ["nosuchprogram"]):
+            result = self.call(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertRegex(result.stderr, "^megascope: .*" + words[0])
+
+    def test_options_that_are_not_understood(self):
+        self.expect("options", "problem", "MEGASCOPE_EXPROT is no option", MEGASCOPE_EXPROT="otf2")
+        self.expect("options", "problem", "MPI_Rcv is neither", MEGASCOPE_MPI="-MPI_Rcv")
+        self.expect("options", "ok", "MEGASCOPE_REPORT=short", MEGASCOPE_REPORT="short")
+
+    def test_never_hangs(self):
+        self.write("bin/srun", "#!/bin/sh\nsleep 1000\n")
+        begin = time.monotonic()
+        self.expect("slurm", "note", "no answer in 10 s")
+        self.assertLess(time.monotonic() - begin, 40)
+
+
+class Program(Case):
+    EMPTY = "int main(void) { return 0; }"
+
+    def test_dynamic(self):
+        self.expect("program", "ok", "linked dynamically", PROGRAM)
+        self.expect("mpi", "ok", "libmp", "--", PROGRAM, "--json")
+
+    def test_static(self):
+        self.expect("program", "problem", "linked statically", self.build("static", self.EMPTY, "-static"))
+
+    def test_other_rights(self):
+        copy = self.path("copy")
+        shutil.copy(PROGRAM, copy)
+        os.chmod(copy, 0o4755)
+        self.expect("program", "problem", "other rights", copy)
+
+    def test_32_bits(self):
+        with open(PROGRAM, "rb") as file:
+            header = bytearray(file.read(4096))
+        header[4] = 1  # ELFCLASS32
+        with open(self.path("old"), "wb") as file:
+            file.write(header)
+        os.chmod(self.path("old"), 0o755)
+        self.expect("program", "problem", "not a 64-bit program", self.path("old"))
+
+    def test_mpi_inside(self):
+        inside = "int PMPI_Init(int* a, char*** b) { return a == 0 && b == 0; } int main(void) { return PMPI_Init(0, 0) - 1; }"
+        self.expect("program", "problem", "MPI is linked into the program itself", self.build("inside", inside))
+
+    def test_a_script_and_no_mpi(self):
+        self.expect("program", "note", "is no binary", self.write("script", "#!/bin/sh\n"))
+        self.expect("mpi", "note", "is not linked with MPI", self.build("empty", self.EMPTY))
+
+    def test_a_library_that_is_not_found(self):
+        self.build("libmissing.so", "int f(void) { return 0; }", "-shared", "-fPIC", "-Wl,-soname,libmissing.so")
+        needs = self.build("needs", "int f(void); int main(void) { return f(); }", "-L" + self.folder, "-lmissing")
+        os.remove(self.path("libmissing.so"))
+        self.expect("mpi", "problem", "needs libmissing.so, which is not found", needs)
+
+    @unittest.skipIf(not OTHER_MPICC, "no other MPI is installed")
+    def test_another_mpi(self):
+        text = "#include <mpi.h>\nint main(int c, char** v) { MPI_Init(&c, &v); return MPI_Finalize(); }"
+        other = self.build("other", text, compiler=OTHER_MPICC)
+        self.expect("program", "problem", "another MPI library", other)
+        self.expect("mpi", "problem", "nothing will be recorded", other)
+        self.expect("launcher", "problem", "this MegaScope is for", OTHER_MPICC.replace("mpicc", "mpirun"), "-n", "2", PROGRAM)
+
+
+class Preloads(Case):
+    def test_another_tool(self):
+        tool = self.build("libtool.so", "int MPI_Init(int* a, char*** b) { return a == 0 && b == 0; }", "-shared", "-fPIC")
+        self.expect("preload", "problem", "libtool.so wraps MPI calls too", LD_PRELOAD=f"{LIBRARY}:{tool}")
+
+    def test_our_own_once_and_twice(self):
+        copy = self.path("libmegascope.so")
+        shutil.copy(LIBRARY, copy)
+        self.expect("preload", "ok", "MegaScope is in LD_PRELOAD already", LD_PRELOAD=LIBRARY)
+        self.expect("preload", "note", "more than once", LD_PRELOAD=f"{LIBRARY}:{copy}")
+
+    def test_a_path_that_is_wrong(self):
+        self.expect("preload", "problem", "/nosuch.so is in LD_PRELOAD and was not loaded", LD_PRELOAD="/nosuch.so")
+
+
+class Storage(Case):
+    def test_a_folder_that_is_not_there(self):
+        self.expect("scratch", "problem", "/nosuch", MEGASCOPE_SCRATCH="/nosuch")
+
+    def test_little_room_in_memory(self):
+        def mount_little():
+            libc = ctypes.CDLL(None, use_errno=True)
+            if (libc.unshare(CLONE_NEWNS) != 0 or libc.mount(None, b"/", None, MS_REC_PRIVATE, None) != 0 or
+                    libc.mount(b"tmpfs", self.bin.encode(), b"tmpfs", 0, b"size=16m") != 0):
+                raise OSError(ctypes.get_errno(), "no right to mount")
+        try:
+            self.expect("scratch", "problem", "(tmpfs), 16 MiB free", before=mount_little, MEGASCOPE_SCRATCH=self.bin)
+        except subprocess.SubprocessError:
+            self.skipTest("no right to mount")
+        self.expect("scratch", "note", "it is memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
+
+    def test_a_run_folder_of_this_node_only(self):
+        self.expect("folder", "ok", self.folder)
+        self.expect("folder", "problem", "of this node only", SLURM_STEP_NUM_NODES="2")
+
+
+class Slurm(Case):
+    def srun(self, text="pmix"):
+        self.write("bin/srun", f"#!/bin/sh\necho 'MPI plugin types are...'\necho '{text}'\n")
+
+    def test_missing_in_a_job(self):
+        os.symlink(PROGRAM, self.path("bin/app"))
+        self.expect("slurm", "problem", "no srun in PATH", PATH=self.bin, SLURM_JOB_ID="7")
+
+    def test_without_pmix(self):
+        self.srun("none")
+        self.expect("slurm", "problem", "no PMIx plugin")
+
+    def test_values_that_were_cut(self):
+        self.srun()
+        for words in (["srun", "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome", PROGRAM],
+                      ["srun", "--export", "ALL,MEGASCOPE_EXPORT=otf2,chrome", PROGRAM]):
+            self.expect("slurm", "problem", "the ranks see MEGASCOPE_EXPORT=otf2 without chrome", "--", *words)
+        self.expect("slurm", "problem", "MEGASCOPE_MPI=-MPI_Test without -MPI_Iprobe",
+                    SLURM_EXPORT_ENV="ALL,MEGASCOPE_MPI=-MPI_Test,-MPI_Iprobe")
+        for good in ("ALL,MEGASCOPE_EXPORT=otf2+chrome,HOME", "ALL,MEGASCOPE_EXPORT=otf2,HOME"):
+            self.assertEqual([one["verdict"] for one in self.about("slurm", SLURM_EXPORT_ENV=good)], ["ok"])
+
+    def test_options_that_are_not_handed_on(self):
+        self.srun()
+        self.expect("slurm", "problem", "without ALL: the ranks do not see MEGASCOPE_REPORT", "--", "srun",
+                    "--export=LD_PRELOAD=libmegascope.so,MEGASCOPE_OUT", PROGRAM, MEGASCOPE_REPORT="short", MEGASCOPE_OUT="x")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
