@@ -60,7 +60,7 @@ record_versions() {
     . /etc/os-release && echo "system $PRETTY_NAME"
     echo "kernel $(uname -r) $(uname -m)"
     local section package
-    for section in build test apps slurm bench; do
+    for section in build test apps slurm package bench; do
       for package in $(packages_of "$section"); do
         is_installed "$package" && dpkg-query -W -f '${Package} ${Version}\n' "$package"
       done

@@ -45,7 +45,7 @@ if [ $quick = yes ]; then
   exit
 fi
 
-scripts/setup.sh build test apps mpich slurm
+scripts/setup.sh build test apps mpich slurm package
 tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0
