@@ -14,11 +14,19 @@ is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+is_one_installed() {  # is_one_installed a|b
+  local package
+  for package in ${1//|/ }; do
+    is_installed "$package" && return
+  done
+  return 1
+}
+
 missing_packages() {
   local section package
   for section in "$@"; do
     for package in $(packages_of "$section"); do
-      is_installed "$package" || echo "$package"
+      is_one_installed "$package" || echo "${package%%|*}"
     done
   done
 }
@@ -62,7 +70,7 @@ record_versions() {
     local section package
     for section in build test apps slurm package bench; do
       for package in $(packages_of "$section"); do
-        is_installed "$package" && dpkg-query -W -f '${Package} ${Version}\n' "$package"
+        is_installed "${package%%|*}" && dpkg-query -W -f '${Package} ${Version}\n' "${package%%|*}"
       done
     done
     true
