@@ -2,6 +2,7 @@
 
 import unittest
 
+import check_docs
 import check_includes
 import check_sizes
 import check_words
@@ -48,6 +49,19 @@ class Includes(unittest.TestCase):
             self.assertEqual(len(includes("mpi_layer/a.cpp", line + "\n")), 1, line)
         for line in ("MPI_Abort(comm, 1);", "_exit(1);", 'std::snprintf(b, n, "x");', "table.abort(comm);"):
             self.assertEqual(includes("mpi_layer/a.cpp", line + "\n"), [], line)
+
+
+class Docs(unittest.TestCase):
+    def problems(self, text):
+        return check_docs.check_text("docs/a.md", text, {"MEGASCOPE_OUT"}, {"run"}, lambda name: name == "docs/b.md")
+
+    def test_what_is_there_is_fine(self):
+        self.assertEqual(self.problems("`MEGASCOPE_OUT=x megascope run -- ./app`, MEGASCOPE_*, megascope is; [b](b.md#c), [d](https://x.y)\n"), [])
+
+    def test_what_is_not_there_is_found_with_its_line(self):
+        self.assertEqual(self.problems("\nMEGASCOPE_OTU\n"), ["docs/a.md:2: MEGASCOPE_OTU is no option"])
+        self.assertEqual(self.problems("```sh\nmegascope rnu\n```\n"), ["docs/a.md:2: there is no command megascope rnu"])
+        self.assertEqual(self.problems("see [c](../c.md)"), ["docs/a.md:1: there is no file ../c.md"])
 
 
 class Sizes(unittest.TestCase):

@@ -1,0 +1,52 @@
+"""What documents name is there: MEGASCOPE_* variables, commands of `megascope`, files that are linked to."""
+
+import os
+import re
+import sys
+
+import repository
+
+TOP_LEVEL = ("README.md", "LIMITS.md", "CONTRIBUTING.md", "slurm/README.md")
+OPTION_TABLE = "core/config/option_table.h"
+BUILD_OPTIONS = ("cmake/MegascopeOptions.cmake", "cmake/MegascopeMpi.cmake")
+COMMANDS = "plugin/cli/main.cpp"
+NAME = re.compile(r"\bMEGASCOPE_[A-Z0-9_]*[A-Z0-9]\b")
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+COMMAND = re.compile(r"(?:^|[\s`;&|(])megascope ([a-z][a-z-]*)")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def check_text(path, text, names, commands, exists):
+    """Problems of one document. names, commands: what there is; exists: tells whether a path of the repository is there."""
+    problems = [f"{path}:{line_of(text, match.start())}: {match.group(0)} is no option"
+                for match in NAME.finditer(text) if match.group(0) not in names]
+    for code in CODE.finditer(text):
+        for match in COMMAND.finditer(code.group(0)):
+            if match.group(1) not in commands:
+                line = line_of(text, code.start() + match.start(1))
+                problems.append(f"{path}:{line}: there is no command megascope {match.group(1)}")
+    for match in LINK.finditer(CODE.sub(lambda code: "\n" * code.group(0).count("\n"), text)):
+        if not exists(os.path.normpath(os.path.join(os.path.dirname(path), match.group(1)))):
+            problems.append(f"{path}:{line_of(text, match.start())}: there is no file {match.group(1)}")
+    return problems
+
+
+def main(root):
+    names = set()
+    for path in (OPTION_TABLE, *BUILD_OPTIONS):
+        names |= set(NAME.findall(repository.read(root, path)))
+    commands = set(re.findall(r'add_subcommand\(\s*"([a-z-]+)"', repository.read(root, COMMANDS)))
+    problems = [] if {"run", "doctor"} <= commands else [f"{COMMANDS}: no commands were found"]
+    for path in repository.files(root):
+        if path in TOP_LEVEL or (path.startswith("docs/") and path.endswith(".md")):
+            problems += check_text(path, repository.read(root, path), names, commands,
+                                   lambda name: os.path.exists(os.path.join(root, name)))
+    repository.finish(problems, "docs")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
