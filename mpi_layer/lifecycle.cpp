@@ -10,6 +10,7 @@
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/other_tool.h"
 #include "mpi_layer/regions.h"
 
 namespace megascope::mpi {
@@ -38,6 +39,7 @@ bool before_init() noexcept {
   // Before the others hear that we are here: who is announced takes part in everything.
   if (is_wanted && !library.is_ok()) runtime().complain(library.message());
   g_is_prepared = is_wanted && library.is_ok();
+  if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty()) runtime().complain(line);
   if (g_is_prepared) announce_presence(runtime().own_run_id());
   if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
   return g_is_prepared;

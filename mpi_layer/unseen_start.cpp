@@ -6,6 +6,8 @@
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/lifecycle.h"
 #include "mpi_layer/mpi_object.h"
+#include "mpi_layer/other_tool.h"
+#include "mpi_layer/twins.h"
 
 /// A program that starts MPI out of our sight ends without a word of us, were it not for this.
 namespace megascope::mpi {
@@ -28,6 +30,16 @@ bool is_mpi_started() noexcept {
 [[gnu::destructor]] void tell_unseen_start() noexcept {
   if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started()) return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
+  resolve_twins();
+  std::string path;
+  switch (find_other_tool(path)) {
+    case OtherTool::kOursFirst:
+      return;
+    case OtherTool::kInFront:
+      return runtime().complain(path + " has an MPI_Init of its own in front of MegaScope's and passes no call on to it: nothing was recorded");
+    default:
+      break;
+  }
   runtime().complain("MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function looked up in the "
                      "MPI library itself): nothing was recorded");
 }

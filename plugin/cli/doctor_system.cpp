@@ -51,8 +51,6 @@ bool records_mpi(void* object) {
   return false;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 Findings check_preloads() {
@@ -63,11 +61,11 @@ Findings check_preloads() {
     if (object == nullptr) {
       findings.push_back({Verdict::kProblem, "preload", entry + " is in LD_PRELOAD and was not loaded here",
                           "Use a path that exists on all nodes, or take it out."});
-    } else if (base_name(entry).starts_with(kLibraryName)) {
+    } else if (defines(object, "megascope_version")) {
       ++own_count;
     } else if (records_mpi(object) && !defines(object, "PMPI_Init")) {
-      findings.push_back({Verdict::kProblem, "preload", entry + " wraps MPI calls too: only one of the two can see them",
-                          "Take it out of LD_PRELOAD to record with MegaScope."});
+      findings.push_back({Verdict::kProblem, "preload", entry + " wraps MPI calls too: of two tools often only the first sees them",
+                          "Preload one of the two."});
     }
   }
   if (own_count > 1) findings.push_back({Verdict::kNote, "preload", "MegaScope is there more than once: the first records", ""});
