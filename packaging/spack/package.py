@@ -1,11 +1,16 @@
 """Spack's recipe of MegaScope.
 
-Put it into a repository of recipes (spack repo create site && mkdir -p site/packages/megascope) and build a source tree:
+Put it into a repository of recipes (spack repo create), as packages/megascope/package.py, and build a source tree:
     spack dev-build -d /path/to/megascope megascope@0.1.0 ^openmpi
 Spack has no recipe for protozero, a few headers: protozero_include says where they are (Debian: libprotozero-dev).
 """
 
 from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:  # before Spack 1.0
+    pass
 
 
 class Megascope(CMakePackage):
