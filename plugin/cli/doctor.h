@@ -60,6 +60,9 @@ Findings check_gpu();
 /// list: as typed or as in SLURM_EXPORT_ENV; set_names: MEGASCOPE_* variables that are set. Pure.
 Findings judge_export_list(const std::string& list, const std::vector<std::string>& set_names);
 
+/// The same of a command line of srun, by its own --export. Pure.
+Findings judge_srun(const std::vector<std::string>& command, const std::vector<std::string>& set_names);
+
 /// What `check` found; a note when it did not answer within `limit_ms` or died.
 Findings bounded(const std::string& about, const std::function<Findings()>& check, int limit_ms);
 

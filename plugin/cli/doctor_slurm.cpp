@@ -84,6 +84,10 @@ Findings judge_export_list(const std::string& list, const std::vector<std::strin
   return findings;
 }
 
+Findings judge_srun(const std::vector<std::string>& command, const std::vector<std::string>& set_names) {
+  return judge_export_list(export_option(command), set_names);
+}
+
 Findings check_slurm(const Subject& subject) {
   const bool is_in_job = !config::environment_value("SLURM_JOB_ID").empty();
   const bool is_wanted = is_in_job || subject.kind == LauncherKind::kSrun;
@@ -99,9 +103,9 @@ Findings check_slurm(const Subject& subject) {
   }
   std::vector<std::string> names;
   for (const std::string& entry : config::environment_entries()) names.push_back(entry.substr(0, entry.find('=')));
-  const std::string typed = subject.kind == LauncherKind::kSrun ? export_option(subject.command) : "";
-  const std::string list = typed.empty() ? config::environment_value("SLURM_EXPORT_ENV") : typed;
-  for (Finding& one : judge_export_list(list, names)) findings.push_back(std::move(one));
+  const bool is_typed = subject.kind == LauncherKind::kSrun && !export_option(subject.command).empty();
+  const Findings handed_on = is_typed ? judge_srun(subject.command, names) : judge_export_list(config::environment_value("SLURM_EXPORT_ENV"), names);
+  findings.insert(findings.end(), handed_on.begin(), handed_on.end());
   return findings;
 }
 

@@ -82,6 +82,10 @@ Findings check_scratch(const config::Options& options) {
     finding.text += ": recording stops when it is full";
     finding.verdict = room < kLittleRoom || !options.scratch.empty() ? Verdict::kProblem : Verdict::kNote;
     finding.remedy = "Set MEGASCOPE_SCRATCH to a folder with more room, or MEGASCOPE_BUFFER_SIZE below what is free for each rank of a node.";
+  } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); room / most < cores) {
+    finding.verdict = Verdict::kNote;
+    finding.text += ": room for " + std::to_string(room / most) + (room / most == 1 ? " full rank" : " full ranks") + ", this node has " + std::to_string(cores) + " cores";
+    finding.remedy = "If ranks call MPI so often: MEGASCOPE_BUFFER_POLICY=flight with a smaller MEGASCOPE_BUFFER_SIZE, or more room.";
   } else if (is_memory(type)) {
     finding.verdict = Verdict::kNote;
     finding.text += "; it is memory, which the program needs too, and gone when the node starts anew";

@@ -1,9 +1,11 @@
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/config/options.h"
+#include "core/trace/run_folder.h"
 #include "exporters/report/nothing_recorded.h"
 #include "plugin/cli/child.h"
 #include "plugin/cli/commands.h"
+#include "plugin/cli/doctor.h"
 #include "plugin/cli/installation.h"
 #include "plugin/cli/launcher.h"
 #include "plugin/cli/program_check.h"
@@ -108,6 +110,15 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
     say("there is no new run folder " + prefix + (kind == LauncherKind::kSrun ? "*" : ""));
 }
 
+/// The ranks did not get to writing what they have: killed, or without MPI_Finalize.
+void explain_empty(const std::set<std::string>& folders, const std::set<std::string>& before) {
+  for (const std::string& folder : folders) {
+    if (before.contains(folder) || !trace::find_traces(folder).empty()) continue;
+    say(folder + " has no trace yet: the program was killed or did not call MPI_Finalize; `megascope recover " + shell_quoted(folder) +
+        "` on its nodes brings in what it left");
+  }
+}
+
 std::vector<Setting> wanted_settings(const RunArguments& arguments) {
   std::vector<Setting> settings;
   if (!arguments.out.empty()) settings.push_back({"MEGASCOPE_OUT", arguments.out});
@@ -140,6 +151,9 @@ int run_command(const RunArguments& arguments) {
   const std::string prefix = folder_prefix(arguments, kind, settings);
   preload.variables = variable_names(settings);
   if (kind == LauncherKind::kNone) settings.push_back(own_preload);
+  if (kind == LauncherKind::kSrun) {
+    for (const Finding& one : judge_srun(command, {})) say(one.text + ". " + one.remedy);
+  }
   status = add_preload(kind, preload, command);
   const std::set<std::string> before = folders_from(prefix);
   ChildEnd end;
@@ -148,7 +162,9 @@ int run_command(const RunArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
-  if (folders_from(prefix) == before) explain_nothing(arguments.command, kind, prefix, end);
+  const std::set<std::string> after = folders_from(prefix);
+  if (after == before) explain_nothing(arguments.command, kind, prefix, end);
+  explain_empty(after, before);
   end_like(end);
 }
 

@@ -145,6 +145,7 @@ void Session::say_start(const StartFacts& facts) {
   if (!nodes.empty()) line += " on " + nodes + (nodes == "1" ? " node" : " nodes");
   line += ", writes to " + (folder_.empty() ? scratch_folder_ : folder_);
   line += ", up to " + human_bytes(options_.values.buffer_size_bytes) + " a rank";
+  if (!options_.values.mpi.items.empty()) line += ", functions as MEGASCOPE_MPI=" + joined(options_.values.mpi.items, "+") + " says";
   say(line);
 }
 

@@ -142,7 +142,16 @@ class Run(Case):
         self.assertNotIn("nothing was recorded", result.stderr)
 
     def test_ends_as_the_program_ends(self):
-        self.assertEqual(self.call("run", "--", PROGRAM, "kill").returncode, -signal.SIGKILL)
+        result = self.call("run", "-o", "killed", "--", PROGRAM, "kill")
+        self.assertEqual(result.returncode, -signal.SIGKILL)
+        folder = os.path.join(os.path.realpath(self.folder), "killed")
+        self.assertIn(f"megascope: {folder} has no trace yet: the program was killed or did not call MPI_Finalize; `megascope recover "
+                      f"'{folder}'` on its nodes brings in what it left\n", result.stderr)
+        self.assertEqual(self.call("recover", folder).returncode, 0)
+
+    def test_says_which_functions_are_recorded(self):
+        result = self.call("run", "--", PROGRAM, MEGASCOPE_MPI="none", MEGASCOPE_REPORT="off")
+        self.assertRegex(result.stderr, r"^megascope: .* a rank, functions as MEGASCOPE_MPI=none says\n")
 
     def test_hands_on_signals(self):
         with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "wait"], cwd=self.folder, env=self.environment(),
@@ -173,6 +182,11 @@ class Run(Case):
                                                    "/libmegascope.so", "-n", "2", "./app"])
         with open(launcher + ".env", encoding="utf-8") as file:
             self.assertNotIn("LD_PRELOAD", file.read())
+
+    def test_srun_cuts_lists_at_commas(self):
+        result = self.call("run", "--", self.fake_launcher("srun"), "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome", "./app")
+        self.assertIn("megascope: --export cuts at commas: the ranks see MEGASCOPE_EXPORT=otf2 without chrome. "
+                      "Write lists with +: MEGASCOPE_EXPORT=otf2+chrome.\n", result.stderr)
 
     def test_keeps_another_preload(self):
         result = self.call("run", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD="libm.so.6")

@@ -173,13 +173,16 @@ class Storage(Case):
         def mount_little():
             libc = ctypes.CDLL(None, use_errno=True)
             if (libc.unshare(CLONE_NEWNS) != 0 or libc.mount(None, b"/", None, MS_REC_PRIVATE, None) != 0 or
-                    libc.mount(b"tmpfs", self.bin.encode(), b"tmpfs", 0, b"size=16m") != 0):
+                    libc.mount(b"tmpfs", self.bin.encode(), b"tmpfs", 0, b"size=512m") != 0):
                 raise OSError(ctypes.get_errno(), "no right to mount")
         try:
-            self.expect("scratch", "problem", "(tmpfs), 16 MiB free", before=mount_little, MEGASCOPE_SCRATCH=self.bin)
+            self.expect("scratch", "problem", "(tmpfs), 512 MiB free", before=mount_little, MEGASCOPE_SCRATCH=self.bin)
         except subprocess.SubprocessError:
             self.skipTest("no right to mount")
         self.expect("scratch", "note", "it is memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
+        if os.cpu_count() > 1:
+            self.expect("scratch", "note", "room for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
+                        MEGASCOPE_BUFFER_SIZE="400M")
 
     def test_a_run_folder_of_this_node_only(self):
         self.expect("folder", "ok", self.folder)
@@ -214,5 +217,14 @@ class Slurm(Case):
                     "--export=LD_PRELOAD=libmegascope.so,MEGASCOPE_OUT", PROGRAM, MEGASCOPE_REPORT="short", MEGASCOPE_OUT="x")
 
 
+class Result(unittest.TextTestResult):
+    """Says skips in the form that scripts/run_ctest.py reads."""
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        name = type(test).__name__ + "." + test._testMethodName  # pylint: disable=protected-access
+        print(f"{name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)", flush=True)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], testRunner=unittest.TextTestRunner(resultclass=Result))
