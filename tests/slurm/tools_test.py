@@ -15,6 +15,24 @@ ALL = ["-N4", "-n4", "-w", "n[0-3]"]
 TWO = ["-N2", "-n2", "-w", "n0,n1"]
 
 
+class Doctor(lab.Case):
+    CUT = "the ranks see MEGASCOPE_EXPORT=otf2 without chrome"
+    LIST = "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome"
+
+    def test_finds_the_pmix_plugin_and_nothing_wrong(self):
+        text = self.call("srun", "-Q", "-n1", "-N1", self.lab.command, "doctor", "--", "./app").stdout
+        self.assertIn("ok       slurm     srun has its PMIx plugin", text)
+
+    def test_finds_values_that_were_cut(self):
+        self.assertIn(self.CUT, self.call(self.lab.command, "doctor", "--", "srun", self.LIST, "./app", expected=1).stdout)
+        self.sbatch(f"#!/bin/sh\n{self.lab.command} doctor\ntrue\n", "-N1", "-n1", self.LIST)
+        self.assertIn(self.CUT, self.output("job.out"))
+
+    def test_says_that_the_run_folder_is_of_one_node(self):
+        text = self.call("srun", "-Q", "-N2", "-n2", self.lab.command, "doctor", expected=None).stdout
+        self.assertIn("is of this node only", text)
+
+
 class Wrapper(lab.Case):
     """megascope-run."""
 
