@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "core/base/clock.h"
-#include "core/trace/layout.h"
+#include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
 
@@ -43,13 +43,6 @@ Status copy_bytes(int from, int to, const std::string& name) {
   }
 }
 
-bool read_header(const std::string& path, FileHeader& header) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const ssize_t size = file >= 0 ? pread(file, &header, sizeof header, 0) : -1;
-  if (file >= 0) close(file);
-  return size == static_cast<ssize_t>(sizeof header) && std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) == 0;
-}
-
 /// Ended, and its parent has not asked how.
 bool is_zombie(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -74,19 +67,6 @@ bool are_of_one_process(const std::string& a, const std::string& b) {
          std::memcmp(one.run_id, other.run_id, sizeof one.run_id) == 0;
 }
 
-/// The process is gone: nothing more will come.
-void mark_recovered(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return;
-  FileHeader header{};
-  const bool is_whole = pread(file, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header);
-  if (is_whole && header.end_state == static_cast<std::uint32_t>(EndState::kRunning)) {
-    const auto state = static_cast<std::uint32_t>(EndState::kRecovered);
-    (void)!pwrite(file, &state, sizeof state, offsetof(FileHeader, end_state));
-  }
-  close(file);
-}
-
 void take(const fs::path& from, const fs::path& to, RecoverResult& result) {
   std::error_code error;
   if (fs::exists(to, error) && !are_of_one_process(from.string(), to.string())) {
@@ -101,7 +81,7 @@ void take(const fs::path& from, const fs::path& to, RecoverResult& result) {
     return;
   }
   if (runs) result.problems.push_back("process of " + to.filename().string() + " still runs: its trace so far was copied");
-  else mark_recovered(to.string());
+  else change_header(to.string(), {.is_gone = true});
   result.recovered.push_back(to.string());
 }
 
@@ -213,7 +193,7 @@ Status recover_run(const std::string& folder, RecoverResult& result, const std::
       result.problems.push_back(readable.message());
       continue;
     }
-    if (!is_running(path)) mark_recovered(path);
+    if (!is_running(path)) change_header(path, {.is_gone = true});
     ++result.trace_count;
     const ProcessInfo& info = trace->definitions().info;
     result.world_size = std::max(result.world_size, info.world_size);

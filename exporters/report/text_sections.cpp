@@ -187,7 +187,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
   if (!missing.empty() && is_alone) {
     append(lines, labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each that has it "
-                                                "writes a trace and a report of its own",
+                                                "writes a trace and a report of its own; `megascope join` makes one run of them",
                                                 report.ranks.size(), report.world_size)));
   } else if (!missing.empty()) {
     append(lines,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,13 @@ struct RecoverArguments {
 };
 int recover_traces(const RecoverArguments& arguments);
 
+struct JoinArguments {
+  std::vector<std::string> pieces;
+  std::string out;
+};
+/// One run folder of pieces of one job.
+int join_pieces(const JoinArguments& arguments);
+
 struct HangArguments {
   std::string folder;
   bool as_json = false;
@@ -63,6 +71,9 @@ struct DoctorArguments {
 };
 /// What will not work here, and what to do; kFinding when there is a problem. Starts no MPI and changes nothing.
 int examine_machine(const DoctorArguments& arguments);
+
+/// "2 of 8 ranks miss: 3 7"; empty when none does. ranks: those that are there, ascending.
+std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size);
 
 /// "megascope: <sentence>" on stderr.
 void say(const std::string& sentence);

@@ -34,6 +34,7 @@ struct CommandLine {
   ReportArguments report;
   ExportArguments exports;
   RecoverArguments recover;
+  JoinArguments join;
   HangArguments hang;
   DoctorArguments doctor;
   std::string hang_format = "text";
@@ -50,6 +51,7 @@ struct CommandLine {
     add_report();
     add_export();
     add_recover();
+    add_join();
     add_hang();
     add_doctor();
   }
@@ -127,6 +129,15 @@ struct CommandLine {
     command->footer("Run it on every node of the run; it may be repeated. Under Slurm collect.sh does so.");
   }
 
+  void add_join() {
+    CLI::App* command = app.add_subcommand("join", "Makes one run folder of pieces that ranks or hosts wrote on their own");
+    command->add_option("PIECE", join.pieces, "Run folders, a run's folders in scratch storage, or traces (rank-3.mgt)")->required();
+    command->add_option("-o,--out", join.out, "Run folder to make; an existing one is not overwritten")->required();
+    command->footer(
+        "For a job some of whose ranks had no library, so that each other rank wrote alone, or whose\n"
+        "hosts have no folder in common. The pieces are copied and stay as they are.");
+  }
+
   void add_hang() {
     CLI::App* command =
         app.add_subcommand("hang", "Shows who waits for whom in a run that hangs, died or goes on");
@@ -164,6 +175,7 @@ struct CommandLine {
       hang.as_json = hang_format == "json";
       return show_hang(hang);
     }
+    if (app.got_subcommand("join")) return join_pieces(join);
     return recover_traces(recover);
   }
 };

@@ -13,19 +13,12 @@ namespace {
 
 /// Which ranks' traces are not in the run folder, and where they may be.
 void say_missing(const std::string& folder, const trace::RecoverResult& result) {
-  std::vector<std::string> missing;
-  for (std::int32_t rank = 0; rank < result.world_size; ++rank) {
-    if (!std::ranges::binary_search(result.ranks, rank)) missing.push_back(std::to_string(rank));
-  }
+  const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (missing.empty()) return;
-  constexpr std::size_t kMostNamed = 32;
-  std::string line = std::to_string(missing.size()) + " of " + std::to_string(result.world_size) + " ranks miss: ";
-  if (missing.size() > kMostNamed) missing.resize(kMostNamed), missing.emplace_back("...");
-  line += joined(missing, " ") + "; their traces may be on other nodes";
   trace::RunId id;
   const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
-  if (has_nodes) line += " of " + id.nodes;
-  say(line + ": run this there" + (has_nodes ? ", or collect.sh" : ""));
+  say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") + ": run this there" +
+      (has_nodes ? ", or collect.sh" : ""));
 }
 
 int recover_into(const RecoverArguments& arguments, const std::string& folder, const std::vector<std::string>& scratches) {

@@ -1,9 +1,24 @@
 #include "plugin/cli/commands.h"
 
+#include <algorithm>
 #include <cstdio>
+
+#include "core/base/text.h"
 
 namespace megascope::cli {
 
 void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", sentence.c_str()); }
+
+std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size) {
+  constexpr std::size_t kMostNamed = 32;
+  std::vector<std::string> missing;
+  for (std::int32_t rank = 0; rank < world_size; ++rank) {
+    if (!std::ranges::binary_search(ranks, rank)) missing.push_back(std::to_string(rank));
+  }
+  if (missing.empty()) return {};
+  const std::string count = std::to_string(missing.size()) + " of " + std::to_string(world_size);
+  if (missing.size() > kMostNamed) missing.resize(kMostNamed), missing.emplace_back("...");
+  return count + " ranks miss: " + joined(missing, " ");
+}
 
 }  // namespace megascope::cli

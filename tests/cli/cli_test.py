@@ -1,12 +1,13 @@
 """The command as a user runs it: output, exit codes, files.
 
-  cli_test.py MEGASCOPE PROGRAM MPIRUN...     one test: cli_test.py ... -- Class.name
+  cli_test.py MEGASCOPE PROGRAM MPIRUN...
 """
 
 import datetime
 import glob
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -57,7 +58,8 @@ class Case(unittest.TestCase):
 class Usage(Case):
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
-        for words in (["--help"], *([name, "--help"] for name in ("run", "info", "report", "export", "recover", "hang", "doctor"))):
+        for words in (["--help"], *([name, "--help"] for name in
+                                    ("run", "info", "report", "export", "recover", "join", "hang", "doctor"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)
@@ -278,6 +280,59 @@ class Afterwards(Case):
         self.assertEqual(result.returncode, 0)
         self.assertIn("rank-1.mgt", result.stderr)
         self.assertEqual(json.loads(result.stdout)["missing_ranks"], [1])
+
+
+class Join(Case):
+    """Ranks that recorded alone, because rank 2 has no library; each into a folder of its own, as on hosts of their own."""
+
+    def record_apart(self, *outs):
+        words = [word for out in outs for word in
+                 (":", "-n", "1", "env", *([f"LD_PRELOAD={LIBRARY}", f"MEGASCOPE_OUT={out}"] if out else []), PROGRAM)]
+        result = subprocess.run([*MPIRUN, *words[1:]], cwd=self.folder, env=self.environment(), capture_output=True,
+                                text=True, timeout=100, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("not all ranks have the library (missing: 2)", result.stderr)
+
+    def file_bytes(self, folder):
+        paths = sorted(glob.glob(os.path.join(self.folder, folder, "**", "rank-*.mgt"), recursive=True))
+        return [pathlib.Path(path).read_bytes() for path in paths]
+
+    def test_makes_one_run_of_pieces(self):
+        self.record_apart("a", "b", None, "d")
+        before = [self.file_bytes(name) for name in "abd"]
+        result = self.call("join", "a", "b", "d", "--out", "all")
+        self.assertEqual((result.returncode, result.stdout), (0, "3 of 4 ranks in all; see `megascope report 'all'`\n"))
+        self.assertEqual(result.stderr, "megascope: 1 of 4 ranks miss: 2\n")
+        self.assertEqual([self.file_bytes(name) for name in "abd"], before, "pieces stay as they are")
+        report = json.loads(self.call("report", "all", "--json").stdout)
+        self.assertEqual([rank["rank"] for rank in report["per_rank"]], [0, 1, 3])
+        self.assertEqual((report["missing_ranks"], report["mpi_calls"]), ([2], 3 * CALLS))
+        self.assertEqual(sum(report["losses"].values()), 0)
+        text = self.call("report", "all").stdout
+        self.assertIn("1 of 4 ranks left no trace (2)", text)
+        self.assertNotIn("Alone", text)
+        exported = self.call("export", "all", "-f", "perfetto,otf2")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        again = self.call("join", "a", "--out", "all")
+        self.assertEqual((again.returncode, again.stdout), (2, ""))
+        self.assertIn("cannot make all: it exists already", again.stderr)
+
+    def test_takes_single_traces_and_the_fuller_of_two_copies(self):
+        self.record_apart("a", "b", None)
+        traces = [glob.glob(os.path.join(self.folder, name, "**", "rank-*.mgt"), recursive=True)[0] for name in "ab"]
+        result = self.call("join", *traces, traces[0], "a", "--out", "all")
+        self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, "2 of 3 ranks in all"))
+
+    def test_refuses_what_is_not_of_one_job(self):
+        self.record_apart("a", "b", None)
+        self.record_apart("c", "d", None)
+        self.call("run", "-o", "other", *MPIRUN, "-n", "2", PROGRAM)
+        for pieces, part in ((("a", "d"), "not of one job: the launcher's names are"), (("a", "other"), "not of one job: worlds of 3 and 2 ranks"),
+                             (("a", "nowhere"), "there is no nowhere"), (("a", "scratch"), "scratch holds no readable trace")):
+            result = self.call("join", *pieces, "--out", "all")
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+            self.assertIn(part, result.stderr)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "all")))
 
 
 if __name__ == "__main__":

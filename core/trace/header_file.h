@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "core/trace/layout.h"
+
+/// The header page of a trace, read and changed where it lies on disk.
+namespace megascope::trace {
+
+/// false: no such file, or no trace.
+bool read_header(const std::string& path, FileHeader& header) noexcept;
+
+/// What a copy or a trace of a process that is gone says of itself from now on. Nothing happens when it cannot be written.
+struct HeaderChange {
+  bool is_gone = false;      ///< the process is: nothing more will come
+  bool is_together = false;  ///< the trace lies with those of the other ranks: its rank is no longer alone
+};
+void change_header(const std::string& path, HeaderChange change) noexcept;
+
+}  // namespace megascope::trace

@@ -1,0 +1,143 @@
+#include "core/trace/join.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <system_error>
+
+#include "core/trace/header_file.h"
+#include "core/trace/reader.h"
+#include "core/trace/recover.h"
+#include "core/trace/run_folder.h"
+
+namespace megascope::trace {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One rank's trace among the pieces.
+struct Part {
+  std::string path;
+  ProcessInfo info;
+  std::uint64_t used_bytes = 0;
+};
+using Parts = std::map<std::int32_t, Part>;
+
+/// What of `one` and `other` cannot be of one job; empty when nothing.
+std::string difference(const Part& one, const Part& other) {
+  const auto differ = [&](const std::string& what, const std::string& first, const std::string& second) {
+    return one.path + " and " + other.path + " are not of one job: " + what + " " + first + " and " + second;
+  };
+  if (one.info.world_size != other.info.world_size) {
+    return differ("worlds of", std::to_string(one.info.world_size), std::to_string(other.info.world_size) + " ranks");
+  }
+  const bool has_names = !one.info.world.empty() && !other.info.world.empty();
+  if (has_names && one.info.world != other.info.world) return differ("the launcher's names are", one.info.world, other.info.world);
+  if (one.info.job != other.info.job) return differ("Slurm's steps are", one.info.job, other.info.job);
+  return {};
+}
+
+Status add(Part part, Parts& parts) {
+  const auto same = parts.find(part.info.world_rank);
+  if (same == parts.end()) {
+    parts.emplace(part.info.world_rank, std::move(part));
+    return Status::ok();
+  }
+  Part& taken = same->second;
+  const bool is_same_process = taken.info.pid == part.info.pid && taken.info.run_id == part.info.run_id;
+  if (!is_same_process) {
+    return Status::error("rank " + std::to_string(part.info.world_rank) + " is in " + taken.path + " and, another process, in " + part.path);
+  }
+  if (part.used_bytes > taken.used_bytes) taken = std::move(part);
+  return Status::ok();
+}
+
+std::vector<std::string> traces_of(const std::string& piece) {
+  std::error_code error;
+  return fs::is_regular_file(piece, error) ? std::vector<std::string>{piece} : find_traces(piece);
+}
+
+Status add_piece(const std::string& piece, Parts& parts, std::vector<std::string>& problems) {
+  std::error_code error;
+  if (!fs::exists(piece, error)) return Status::error("there is no " + piece);
+  bool has_any = false;
+  for (const std::string& path : traces_of(piece)) {
+    std::unique_ptr<TraceFile> file;
+    const Status status = TraceFile::open(path, file);
+    if (!status.is_ok()) {
+      problems.push_back(status.message());
+      continue;
+    }
+    has_any = true;
+    Part part{.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()};
+    const std::string reason = parts.empty() ? std::string() : difference(parts.begin()->second, part);
+    if (!reason.empty()) return Status::error(reason);
+    const Status added = add(std::move(part), parts);
+    if (!added.is_ok()) return added;
+  }
+  return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
+}
+
+/// Only pieces of an unknown launcher have nothing that tells their jobs apart.
+void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
+  std::vector<const Part*> unnamed;
+  for (const auto& [rank, part] : parts) {
+    if (part.info.world.empty() && part.info.job.empty()) unnamed.push_back(&part);
+  }
+  const bool is_of_one_run = std::ranges::all_of(unnamed, [&](const Part* part) { return part->info.run_id == unnamed.front()->info.run_id; });
+  if (!is_of_one_run) problems.push_back("no launcher told the name of the job: that all pieces are of one is for you to know");
+}
+
+/// What a run folder has beside traces, from where rank 0's trace, or that of the lowest rank, came.
+void copy_notes(const Parts& parts, const fs::path& run_folder, std::vector<std::string>& problems) {
+  const fs::path from = fs::path(parts.begin()->second.path).parent_path();
+  for (const char* name : {kRunIdFile, kOptionsFile}) {
+    std::error_code error;
+    if (!fs::exists(from / name, error)) continue;
+    const Status status = copy_file((from / name).string(), (run_folder / name).string());
+    if (!status.is_ok()) problems.push_back(status.message());
+  }
+}
+
+Status copy_part(const Part& part, const fs::path& run_folder, std::vector<std::string>& problems) {
+  const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
+  const Status status = copy_file(part.path, to);
+  if (!status.is_ok()) return status;
+  const bool runs = liveness_of(part.info) == Liveness::kRuns && part.info.end_state == EndState::kRunning;
+  if (runs) problems.push_back("rank " + std::to_string(part.info.world_rank) + " still runs: its trace so far was copied");
+  change_header(to, {.is_gone = !runs, .is_together = true});
+  return Status::ok();
+}
+
+Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& result) {
+  for (const auto& [rank, part] : parts) {
+    const Status status = copy_part(part, run_folder, result.problems);
+    if (!status.is_ok()) return status;
+    result.world_size = part.info.world_size;
+    result.ranks.push_back(rank);
+  }
+  copy_notes(parts, run_folder, result.problems);
+  return Status::ok();
+}
+
+}  // namespace
+
+Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder, JoinResult& result) {
+  Parts parts;
+  for (const std::string& piece : pieces) {
+    const Status status = add_piece(piece, parts, result.problems);
+    if (!status.is_ok()) return status;
+  }
+  note_doubt(parts, result.problems);
+  std::error_code error;
+  if (!fs::create_directory(run_folder, error)) {
+    return Status::error("cannot make " + run_folder + ": " + (error ? error.message() : "it exists already"));
+  }
+  const Status status = copy_all(parts, run_folder, result);
+  if (!status.is_ok()) fs::remove_all(run_folder, error);  // we made it, all in it is copies
+  return status;
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,25 @@
+#include "core/trace/join.h"
+
+#include <cstdio>
+
+#include "core/base/text.h"
+#include "plugin/cli/commands.h"
+
+namespace megascope::cli {
+
+int join_pieces(const JoinArguments& arguments) {
+  trace::JoinResult result;
+  const Status status = trace::join_run(arguments.pieces, arguments.out, result);
+  for (const std::string& problem : result.problems) say(problem);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  std::printf("%zu of %d ranks in %s; see `megascope report %s`\n", result.ranks.size(), result.world_size,
+              arguments.out.c_str(), shell_quoted(arguments.out).c_str());
+  const std::string missing = missing_ranks_text(result.ranks, result.world_size);
+  if (!missing.empty()) say(missing);
+  return kSuccess;
+}
+
+}  // namespace megascope::cli
