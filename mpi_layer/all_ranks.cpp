@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/version.h"
 #include "mpi_layer/board.h"
 
 namespace megascope::mpi {
@@ -25,25 +26,31 @@ constexpr std::size_t kMaxListed = 32;
 bool g_is_open = false;
 std::string g_verdict;  // on rank 0
 
-/// What this version of the library has put up in `rank`, as far as the launcher knows.
-bool find_here(std::int32_t rank, std::string& run_id) {
-  constexpr std::string_view kVersion = MEGASCOPE_VERSION ":";
-  std::string here;
-  if (board::get(rank, kHereKey, here) != Answer::kText || !here.starts_with(kVersion)) return false;
-  run_id = here.substr(kVersion.size());
-  return true;
-}
-bool has_library(std::int32_t rank) {
-  std::string run_id;
-  return find_here(rank, run_id);
-}
+std::string here_text(const std::string& run_id) { return std::string(kVersion) + ":" + run_id; }
 
-/// "all", or the ranks without it.
+/// What the library has put up in `rank`, as far as the launcher knows.
+struct Notice {
+  std::string version;  ///< empty: it has not
+  std::string run_id;
+
+  bool is_ours() const { return version == kVersion; }
+};
+Notice notice_of(std::int32_t rank) {
+  std::string here;
+  if (board::get(rank, kHereKey, here) != Answer::kText) return {};
+  const std::size_t end = here.find(':');
+  return end == std::string::npos ? Notice{} : Notice{here.substr(0, end), here.substr(end + 1)};
+}
+bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
+
+/// "all", or the ranks without it: "2+3", those with another version of it as "3:0.2.0".
 std::string verdict_on(std::int32_t world_size) {
   std::string missing;
   std::size_t count = 0;
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
-    if (!has_library(rank) && count++ < kMaxListed) missing += (missing.empty() ? "" : "+") + std::to_string(rank);
+    const Notice notice = notice_of(rank);
+    if (notice.is_ours() || count++ >= kMaxListed) continue;
+    missing += (missing.empty() ? "" : "+") + std::to_string(rank) + (notice.version.empty() ? "" : ":" + notice.version);
   }
   return missing.empty() ? kAll : missing;
 }
@@ -51,7 +58,8 @@ std::string verdict_on(std::int32_t world_size) {
 Company company_of(const std::string& verdict) {
   if (verdict == kAll) return {.is_complete = true, .missing = {}, .reason = {}};
   Company company;
-  company.reason = "not all ranks have the library";
+  const bool has_versions = verdict.find(':') != std::string::npos;
+  company.reason = std::string("not all ranks have ") + (has_versions ? "version " + std::string(kVersion) + " of " : "") + "the library";
   for (std::size_t at = 0; at < verdict.size();) {
     const std::size_t end = std::min(verdict.find('+', at), verdict.size());
     company.missing.push_back(static_cast<std::int32_t>(std::strtol(verdict.c_str() + at, nullptr, 10)));
@@ -82,7 +90,7 @@ Company company_by_rank_0(std::int32_t world_size, void (*progress)()) {
 
 void announce_presence(const std::string& run_id) {
   if (!board::open()) return;
-  g_is_open = board::put(kHereKey, MEGASCOPE_VERSION ":" + run_id);
+  g_is_open = board::put(kHereKey, here_text(run_id));
   if (!g_is_open) board::close();
 }
 
@@ -91,8 +99,9 @@ void share_notices() {
 }
 
 std::string ask_run_id_of_rank_0() {
-  std::string run_id;
-  return g_is_open && find_here(0, run_id) ? run_id : std::string();
+  if (!g_is_open) return {};
+  const Notice notice = notice_of(0);
+  return notice.is_ours() ? notice.run_id : std::string();
 }
 
 bool is_lowest_here(std::int32_t world_rank) {

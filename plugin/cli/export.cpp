@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
 #include "plugin/cli/commands.h"
@@ -33,7 +34,7 @@ Status export_together(const trace::RunSource& run, const ModuleTable& module,
     const ExportJob job{.source = &share,
                         .collective = &collective,
                         .folder = folder,
-                        .generator = std::string("megascope ") + MEGASCOPE_VERSION,
+                        .generator = std::string("megascope ") + kVersion,
                         .progress = progress.reporter(collective.rank() == 0)};
     ExportResult mine;
     const Status exported = module.run_export(job, mine);

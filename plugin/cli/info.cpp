@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "core/config/options.h"
 #include "core/lifecycle/module_loader.h"
 #include "mpi_layer/regions.h"
@@ -85,7 +86,7 @@ std::string info_json() {
   features["fortran"] = MEGASCOPE_HAS_FORTRAN != 0;
   for (const char* absent : {"cuda", "live"}) features[absent] = false;
   Json json;
-  json["version"] = MEGASCOPE_VERSION;
+  json["version"] = kVersion;
   json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
   json["mpi"] = MEGASCOPE_MPI_NAME;
   json["features"] = std::move(features);
@@ -160,7 +161,7 @@ std::string functions_text() {
 std::string info_text() {
   std::string folder;
   const Status found = find_library_folder(folder);
-  std::string text = fmt::format("MegaScope {}\n\n", MEGASCOPE_VERSION);
+  std::string text = fmt::format("MegaScope {}\n\n", kVersion);
   text +=
       "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) + '\n';
   text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);

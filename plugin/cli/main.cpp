@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/installation.h"
 
@@ -40,7 +41,7 @@ struct CommandLine {
   std::string hang_format = "text";
 
   CommandLine() {
-    app.set_version_flag("--version", std::string("megascope ") + MEGASCOPE_VERSION);
+    app.set_version_flag("--version", std::string("megascope ") + kVersion);
     app.require_subcommand(1);
     app.footer(kExitCodes);
     app.failure_message([](const CLI::App*, const CLI::Error& error) {

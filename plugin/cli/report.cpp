@@ -1,5 +1,6 @@
 #include "analysis/hang/hang.h"
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
@@ -37,7 +38,7 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
     std::vector<std::uint64_t> trace_bytes;
     for (const std::int32_t rank : share.world_ranks())
       trace_bytes.push_back(run.file(rank).used_bytes());
-    report::RunReport mine = report::summarize_run(share, MEGASCOPE_VERSION, trace_bytes,
+    report::RunReport mine = report::summarize_run(share, kVersion, trace_bytes,
                                                    progress.reporter(collective.rank() == 0));
     const Status merged = report::merge_up(collective, mine);
     if (!merged.is_ok()) say(merged.message());

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
@@ -167,7 +168,7 @@ report::RunReport Session::report_of_rank() {
     const OwnTime own(*recorder_);
     profile = recorder_->profile();
   }
-  facts.version = MEGASCOPE_VERSION;
+  facts.version = kVersion;
   facts.trace_bytes = recorder_->used_bytes();
   facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
@@ -228,7 +229,7 @@ Status Session::run_export(Collective& collective, const std::string& format, co
   job.source = &source;
   job.collective = &collective;
   job.folder = folder_;
-  job.generator = std::string("megascope ") + MEGASCOPE_VERSION;
+  job.generator = std::string("megascope ") + kVersion;
   ExportResult result;
   status = agree(collective, module->run_export(job, result));
   if (status.is_ok() && collective.rank() == 0) {

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/config/environment.h"
 #include "core/trace/run_folder.h"
@@ -139,7 +140,7 @@ void Session::make_folder() {
 }
 
 void Session::say_start(const StartFacts& facts) {
-  std::string line = std::string(MEGASCOPE_VERSION) + ", " + std::to_string(facts.world_size) +
+  std::string line = std::string(kVersion) + ", " + std::to_string(facts.world_size) +
                      (facts.world_size == 1 ? " rank" : " ranks");
   const std::string nodes = config::environment_value("SLURM_STEP_NUM_NODES");
   if (!nodes.empty()) line += " on " + nodes + (nodes == "1" ? " node" : " nodes");
