@@ -61,21 +61,31 @@ bool put(const char* key, const std::string& text) {
 
 namespace {
 
-/// Slurm's plugin, when asked for an immediate answer, looks only at what it fetched of the rank's node before; to fetch again it
-/// must be told, and then answers at once too. Open MPI's own server, told so, would wait.
-bool must_fetch_again() { return std::strncmp(g_pmix.me.nspace, "slurm.", 6) == 0; }
+constexpr int kTimeoutS = 1;
 
-Answer get_with(const char* attribute, std::int32_t rank, const char* key, std::string& text) {
-  pmix_proc_t proc{};
-  std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
-  proc.rank = static_cast<pmix_rank_t>(rank);
+pmix_info_t asks_for(const char* attribute) {
   pmix_info_t info{};
   std::strncpy(info.key, attribute, PMIX_MAX_KEYLEN);
   info.value.type = PMIX_BOOL;
   info.value.data.flag = true;
+  return info;
+}
+pmix_info_t waits_at_most(int seconds) {
+  pmix_info_t info{};
+  std::strncpy(info.key, PMIX_TIMEOUT, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_INT;
+  info.value.data.integer = seconds;
+  return info;
+}
+
+template <std::size_t kCount>
+Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char* key, std::string& text) {
+  pmix_proc_t proc{};
+  std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
+  proc.rank = static_cast<pmix_rank_t>(rank);
   pmix_value_t* value = nullptr;
-  const pmix_status_t status = g_pmix.get(&proc, key, &info, 1, &value);
-  if (status == PMIX_ERR_NOT_FOUND) return Answer::kNothing;
+  const pmix_status_t status = g_pmix.get(&proc, key, how, kCount, &value);
+  if (status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT) return Answer::kNothing;
   if (status != PMIX_SUCCESS) return Answer::kError;
   if (value == nullptr) return Answer::kNothing;
   const bool is_text = value->type == PMIX_STRING && value->data.string != nullptr;
@@ -87,11 +97,16 @@ Answer get_with(const char* attribute, std::int32_t rank, const char* key, std::
 
 }  // namespace
 
-Answer get(std::int32_t rank, const char* key, std::string& text) { return get_with(PMIX_IMMEDIATE, rank, key, text); }
+Answer get(std::int32_t rank, const char* key, std::string& text) {
+  return get_with({asks_for(PMIX_IMMEDIATE)}, rank, key, text);
+}
 
+/// Asked for an immediate answer, servers look only at what they fetched of the rank's node before. Told to fetch again, Slurm's
+/// answers at once too; Open MPI's may wait for the key.
 Answer get_late(std::int32_t rank, const char* key, std::string& text) {
   const Answer known = get(rank, key, text);  // another rank of this node may have fetched it
-  return known == Answer::kNothing && must_fetch_again() ? get_with(kFetchAgain, rank, key, text) : known;
+  if (known != Answer::kNothing) return known;
+  return get_with({asks_for(kFetchAgain), waits_at_most(kTimeoutS)}, rank, key, text);
 }
 
 void share() {

@@ -139,7 +139,12 @@ Status Session::share_folder(Collective& collective, const Company& company) {
 void Session::bring_trace() {
   const OwnTime own(*recorder_);
   struct stat info {};
-  if (folder_.empty() || stat(folder_.c_str(), &info) != 0 || stat(trace_path_.c_str(), &info) != 0) return;
+  if (folder_.empty() || stat(trace_path_.c_str(), &info) != 0) return;
+  if (stat(folder_.c_str(), &info) != 0) {  // one sentence a node, however many ranks it has
+    notes_.push_back("the run folder is not seen on " + host_name() + ": its traces stay there, in " + scratch_folder_ +
+                     "; `megascope join` makes one run of the pieces");
+    return;
+  }
   const std::string target = folder_ + "/" + trace::trace_file_name(facts_.world_rank);
   const Status status = trace::move_trace(trace_path_, target);
   if (status.is_ok()) {
