@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/trace/join.h"
 #include "tests/faults/trial.h"
 
 /// Storage that is full, forbidden or not there. The program runs as it does without the library; what is not kept is
@@ -164,6 +165,26 @@ TEST(RunFolder, CannotBeMade) {
     EXPECT_FALSE(std::filesystem::exists(name)) << name;
     EXPECT_FALSE(std::filesystem::exists(trial.folder() / name)) << name;
   }
+}
+
+TEST(RunFolder, IsOnAFullDisk) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  const std::string disk = trial.folder() / "disk";
+  std::filesystem::create_directory(disk);
+  trial.before_exec([disk] { mount_tmpfs(disk, "size=1m"); });
+  trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "stays on its node"), 1) << err;
+  EXPECT_GE(occurrences(err, "No space left on device"), 1) << err;
+  std::vector<std::string> traces;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(trial.scratch())) {
+    if (entry.path().filename() == "rank-0.mgt") traces.push_back(entry.path().parent_path());
+  }
+  ASSERT_EQ(traces.size(), 1u);
+  trace::JoinResult joined;
+  ASSERT_TRUE(trace::join_run(traces, trial.run_folder(), joined).is_ok()) << "to where there is room";
+  EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
 TEST(Memory, ThatIsScarceEndsNoProgram) {
