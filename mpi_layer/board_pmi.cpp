@@ -119,7 +119,7 @@ Answer get_late(std::int32_t rank, const char* key, std::string& text) { return 
 void share() {}
 void close() {}  // MPICH ends it
 
-std::string own_world() { return {}; }
+std::string own_world() { return g_pmi.space; }
 std::string parent_world() { return {}; }
 
 const bool kShowsLateNotices = false;

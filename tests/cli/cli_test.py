@@ -311,8 +311,9 @@ class Join(Case):
         text = self.call("report", "all").stdout
         self.assertIn("1 of 4 ranks left no trace (2)", text)
         self.assertNotIn("Alone", text)
-        exported = self.call("export", "all", "-f", "perfetto,otf2")
-        self.assertEqual(exported.returncode, 0, exported.stderr)
+        for name in (name for name in ("otf2", "perfetto") if json.loads(self.call("info", "--json").stdout)["features"][name]):
+            exported = self.call("export", "all", "-f", name)
+            self.assertEqual(exported.returncode, 0, exported.stderr)
         again = self.call("join", "a", "--out", "all")
         self.assertEqual((again.returncode, again.stdout), (2, ""))
         self.assertIn("cannot make all: it exists already", again.stderr)
