@@ -3,7 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <climits>
+#include <filesystem>
+#include <system_error>
 
 #include "core/trace/chunk_store.h"
 
@@ -16,9 +17,9 @@ bool is_writable_folder(const std::string& folder) {
 }
 
 std::string absolute_path(const std::string& path) {
-  if (path.starts_with('/')) return path;
-  char current[PATH_MAX];
-  return getcwd(current, sizeof current) != nullptr ? std::string(current) + "/" + path : path;
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.lexically_normal().string();
 }
 
 std::string choose_scratch(const std::string& wanted, const std::string& temporary) {

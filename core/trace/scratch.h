@@ -11,7 +11,7 @@ std::string choose_scratch(const std::string& wanted, const std::string& tempora
 /// Can this process make files in the folder?
 bool is_writable_folder(const std::string& folder);
 
-/// `path` behind the working folder, unless it is absolute.
+/// `path` behind the working folder, unless it is absolute; without `.` and `..`.
 std::string absolute_path(const std::string& path);
 
 }  // namespace megascope::trace

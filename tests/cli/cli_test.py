@@ -132,6 +132,13 @@ class Run(Case):
             report = json.load(file)
         self.assertEqual((report["ranks"], report["mpi_calls"], len(report["programs"])), (2, 2 * CALLS, 2))
 
+    def test_a_folder_that_is_there_is_not_written_into(self):
+        self.addCleanup(shutil.rmtree, self.folder + "-2", ignore_errors=True)
+        result = self.call("run", "-o", ".", "-e", "none", PROGRAM)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"writes to {self.folder}-2", result.stderr)
+        self.assertEqual(os.listdir(self.folder), ["scratch"])
+
     def test_records_as_a_rank_itself(self):
         result = subprocess.run([*MPIRUN, "-n", "2", MEGASCOPE, "run", "--", PROGRAM], cwd=self.folder, check=True,
                                 env=self.environment(), capture_output=True, text=True, timeout=100)
