@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/clock.h"
 #include "core/base/version.h"
 #include "mpi_layer/board.h"
 
@@ -19,7 +20,7 @@ constexpr char kCompanyKey[] = "megascope.company";  // of rank 0: "all", or the
 constexpr char kAll[] = "all";
 constexpr std::int64_t kFirstPauseNs = 1'000'000;
 constexpr std::int64_t kLongestPauseNs = 20'000'000;
-constexpr std::int64_t kPatienceNs = 10'000'000'000;
+constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 constexpr int kMostErrors = 100;  // of a launcher that is gone
 constexpr std::size_t kMaxListed = 32;
 
@@ -71,16 +72,15 @@ Company company_of(const std::string& verdict) {
 /// Waits for the verdict that rank 0 gives. Where it does not arrive, this rank judges by the same notices, and so alike.
 Company company_by_rank_0(std::int32_t world_size, void (*progress)()) {
   timespec pause{0, kFirstPauseNs};
-  std::int64_t waited_ns = 0;
+  const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int errors = 0; errors < kMostErrors;) {
     std::string verdict;
     const Answer answer = board::get_late(0, kCompanyKey, verdict);
     if (answer == Answer::kText) return company_of(verdict);
     if (answer == Answer::kError) ++errors;
-    if (answer == Answer::kNothing && waited_ns > kPatienceNs) return company_of(verdict_on(world_size));
+    if (answer == Answer::kNothing && clock::monotonic_ns() - begin_ns > kPatienceNs) return company_of(verdict_on(world_size));
     progress();
     nanosleep(&pause, nullptr);
-    waited_ns += pause.tv_nsec;
     pause.tv_nsec = std::min(pause.tv_nsec + pause.tv_nsec / 4, kLongestPauseNs);
   }
   return {.is_complete = false, .missing = {}, .reason = "the launcher no longer says whether all ranks have the library"};

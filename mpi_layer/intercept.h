@@ -126,10 +126,10 @@ struct Wrapper<F, Result (*)(Args...)> {
     call.fn = F;
     call.is_silent = is_silent<F>(*thread, Interface::kC);
     if (!nest(*thread, call, nesting, __builtin_return_address(0))) [[unlikely]] return twin<F>()(args...);
-    if (!may_skip_clock<F>(*thread, call)) call.enter_ticks = clock::ticks(thread->use_tsc);
+    call.enter_ticks = clock::ticks(thread->use_tsc);
     Meaning<F>::describe(*thread, call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
-    if (call.depth == 0) mark_before<F>(*thread, call);
+    if (call.depth == 0) mark(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);
     const Result result = twin<F>()(args...);
     if (!leave_mpi(*thread, nesting)) return result;

@@ -1,32 +1,26 @@
 #include "mpi_layer/spin.h"
 
+#include <algorithm>
+
 namespace megascope::mpi::spin {
 
 using namespace encoding;
 
 namespace {
 
-/// Short runs are measured call by call; in longer ones the last time that is known is at most so many ticks ago (20 to 30 us),
-/// or one call.
+/// Short runs are measured call by call, longer ones at every eighth.
 constexpr std::uint32_t kAllMeasured = 8;
-constexpr std::uint64_t kUnmeasuredTicks = 1 << 16;
-constexpr std::uint64_t kMostUnmeasured = 63;
+constexpr std::uint32_t kUnmeasured = 7;
 
 /// The run's fact behind the call's own words and facts, the first time a call is added to it.
 void append_fact(MpiThread& thread) noexcept {
   MpiThread::Run& run = thread.run;
   EventBuffer& buffer = *thread.buffer;
+  run.call[1] |= Word{kHasFacts} << 56;  // before the fact is there: a reader of a running job takes a fact to be announced
   run.fact = buffer.cursor();
   encode_fact({.kind = FactKind::kRepeated, .request = 1, .bytes = run.busy_ticks}, run.fact);
   buffer.commit(run.fact + kMediumWords);
   run.end = buffer.cursor();
-}
-
-/// How many calls to let go by, from how long the last ones took with what lies between them.
-std::uint32_t unmeasured(std::uint32_t count, std::uint64_t ticks, std::uint32_t calls) noexcept {
-  if (count < kAllMeasured) return 0;
-  const std::uint64_t period = ticks / calls;
-  return static_cast<std::uint32_t>(std::min(kUnmeasuredTicks / (period + 1), kMostUnmeasured));
 }
 
 }  // namespace
@@ -37,16 +31,12 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
   if (duration >= kLongDuration || (run.fact == nullptr && !thread.buffer->has_room(kMediumWords))) return false;
   if (run.fact == nullptr) append_fact(thread);
   const auto count = static_cast<std::uint32_t>(run.fact[0] >> 32) + 1;
-  const std::uint32_t calls = count - run.measured_count;
-  run.unmeasured = unmeasured(count, leave_ticks - run.measured_ticks, calls);
+  run.unmeasured = count < kAllMeasured ? 0 : kUnmeasured;
   run.typical_ticks = leave_ticks - enter_ticks;
-  run.busy_ticks = std::min(run.busy_ticks + run.typical_ticks * calls, duration);
-  run.measured_ticks = leave_ticks;
-  run.measured_count = count;
-  run.open_word = entry_word(leave_ticks, thread.buffer->base_ticks(), static_cast<RegionId>(run.fn));
+  run.busy_ticks = std::min(run.busy_ticks + run.typical_ticks, duration);
   run.fact[0] = (run.fact[0] & 0xFFFFFFFF) | Word{count} << 32;
   run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;
-  run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration | Word{kHasFacts} << 56;
+  run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration;
   thread.buffer->pending().words[0] = run.first_word;
   return true;
 }
@@ -58,9 +48,8 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, Word* at, std::uint64_t 
   const Word first_word = entry_word(enter_ticks, buffer.base_ticks(), static_cast<RegionId>(fn));
   const bool is_there = buffer.cursor() > at && buffer.cursor() <= at + kMaxCallWords && at[0] == first_word;
   run = {.fn = is_there ? fn : Fn::kNone, .unmeasured = 0, .key = key, .call = at, .fact = nullptr, .end = buffer.cursor(),
-         .first_word = first_word, .open_word = first_word, .enter_ticks = enter_ticks, .busy_ticks = leave_ticks - enter_ticks,
-         .measured_ticks = leave_ticks, .typical_ticks = leave_ticks - enter_ticks, .measured_count = 1};
-  run.open_word = entry_word(leave_ticks, buffer.base_ticks(), static_cast<RegionId>(fn));
+         .first_word = first_word, .enter_ticks = enter_ticks, .busy_ticks = leave_ticks - enter_ticks,
+         .typical_ticks = leave_ticks - enter_ticks};
 }
 
 }  // namespace megascope::mpi::spin

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "mpi_layer/call_record.h"
@@ -9,7 +8,8 @@
 #include "mpi_layer/thread.h"
 
 /// Calls that find nothing, again and again: one record for a run of them, with the exact number of calls (FactKind
-/// kRepeated). A run is broken by any other call of the thread, by another request or communicator, and after 2^32 ticks.
+/// kRepeated). A run is broken by any other recorded call of the thread, by another request (of calls on one) or communicator,
+/// and after 2^31 ticks.
 namespace megascope::mpi {
 
 /// Tests and probes that return at once.
@@ -28,43 +28,24 @@ constexpr bool may_repeat(Fn fn) {
   }
 }
 
-/// Has the thread's run, should the call be one more of it, no need of the time? Then none is read, at entry and return.
-template <Fn F>
-[[gnu::always_inline]] inline bool may_skip_clock(const MpiThread& thread, const CallRecord& call) noexcept {
-  if constexpr (!may_repeat(F)) return false;
-  const MpiThread::Run& run = thread.run;
-  return run.fn == F && run.unmeasured != 0 && run.end == thread.buffer->cursor() && call.depth == 0;
-}
-
 /// Before the call, after describe(): is it one more of the thread's run, should it find nothing?
 template <Fn F>
 [[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call, const void* return_address) noexcept {
   if constexpr (may_repeat(F)) {
     if (g_wants_call_sites) [[unlikely]] call.run_key += reinterpret_cast<std::uintptr_t>(return_address);
     const MpiThread::Run& run = thread.run;
+    constexpr std::uint64_t kLongest = encoding::kLongDuration / 2;  // with the call itself the run's duration fits
     call.continues_run = run.fn == F && run.end == thread.buffer->cursor() && run.key == call.run_key && call.depth == 0 &&
-                         !call.is_silent && run.call[0] == run.first_word;
-    if (call.enter_ticks == 0 && !call.continues_run) call.enter_ticks = clock::ticks(thread.use_tsc);
+                         !call.is_silent && run.call[0] == run.first_word && call.enter_ticks - run.enter_ticks < kLongest;
   }
 }
 
-/// The mark of a call of depth 0 that may continue a run: of what, its mark says already.
-template <Fn F>
-[[gnu::always_inline]] inline void mark_before(MpiThread& thread, const CallRecord& call) noexcept {
-  if constexpr (may_repeat(F)) {
-    if (call.continues_run) {
-      thread.buffer->pending().words[0] = thread.run.open_word;
-      return;
-    }
-  }
-  mark(*thread.buffer, call);
-}
-
-/// The time of the return; 0 where it will not be needed unless the call finds something.
+/// The time of the return; 0 where it will not be needed unless the call finds something: in a longer run it is read every
+/// eighth time only, and the others take as long as the last one.
 template <Fn F>
 [[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread, const CallRecord& call) noexcept {
   if constexpr (may_repeat(F)) {
-    if (call.enter_ticks == 0) return 0;
+    if (call.continues_run && thread.run.unmeasured != 0) return 0;
   }
   return clock::ticks(thread.use_tsc);
 }
@@ -77,33 +58,35 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
 void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at, std::uint64_t enter_ticks,
            std::uint64_t leave_ticks) noexcept;
 
-/// The same for a call without times: counts it.
-[[gnu::always_inline]] inline void count(MpiThread& thread) noexcept {
+/// The same for a call whose return is not timed: the run lasts at least to its entry.
+[[gnu::always_inline]] inline void count(MpiThread& thread, std::uint64_t enter_ticks) noexcept {
+  using encoding::Word;
   MpiThread::Run& run = thread.run;
   --run.unmeasured;
-  run.fact[0] += encoding::Word{1} << 32;
+  run.busy_ticks += run.typical_ticks;
+  run.fact[0] += Word{1} << 32;
+  run.fact[2] = (run.fact[2] & Word{encoding::kWideComm} << 48) | run.busy_ticks;
+  run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | (enter_ticks - run.enter_ticks);
   thread.buffer->pending().words[0] = run.first_word;
 }
 
 }  // namespace spin
 
-/// After complete(). Records a call that found nothing as one more of its run; of one that found something in a run without
-/// times it tells them: the return's is read now, the entry's is what tests in that run took before it.
+/// After complete(). Records a call that found nothing as one more of its run, unless calls were recorded inside of it; of any
+/// other, makes sure that the time of the return is known.
 template <Fn F>
-[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, CallRecord& call, std::uint64_t& leave_ticks,
+[[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call, std::uint64_t& leave_ticks,
                                                      int rc) noexcept {
   if constexpr (may_repeat(F)) {
-    if (call.is_fruitless && rc == MPI_SUCCESS && call.continues_run) {
-      if (leave_ticks == 0) spin::count(thread);
+    const bool is_next = call.continues_run && thread.run.end == thread.buffer->cursor();
+    if (is_next && call.is_fruitless && rc == MPI_SUCCESS) {
+      if (leave_ticks == 0) spin::count(thread, call.enter_ticks);
       if (leave_ticks == 0 || spin::extend(thread, call.enter_ticks, leave_ticks)) {
         thread.staged_words = 0;
         return true;
       }
     }
-    if (leave_ticks == 0) {
-      leave_ticks = clock::ticks(thread.use_tsc);
-      call.enter_ticks = std::max(thread.run.measured_ticks, leave_ticks - thread.run.typical_ticks);
-    }
+    if (leave_ticks == 0) leave_ticks = clock::ticks(thread.use_tsc);
   }
   return false;
 }

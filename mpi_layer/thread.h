@@ -98,18 +98,15 @@ struct MpiThread {
   /// Calls in a row that found nothing (spin.h); fn kNone: none. Its number of calls is in `fact`, once there is one.
   struct Run {
     Fn fn;
-    std::uint32_t unmeasured;       ///< so many more may go by before the clock is read again
+    std::uint32_t unmeasured;       ///< so many more may return before the time of a return is read again
     std::uint64_t key;              ///< request or communicator
     encoding::Word* call;           ///< where the record lies; valid while end is the buffer's cursor
     encoding::Word* fact;           ///< null while there is one call
     encoding::Word* end;
     encoding::Word first_word;      ///< of the record; in the mark: the calls so far have returned
-    encoding::Word open_word;       ///< in the mark: one more is being made
     std::uint64_t enter_ticks;
     std::uint64_t busy_ticks;       ///< in the calls
-    std::uint64_t measured_ticks;   ///< of the last return whose time is known
-    std::uint64_t typical_ticks;    ///< of that call
-    std::uint32_t measured_count;   ///< calls then
+    std::uint64_t typical_ticks;    ///< of one call, the last that was measured
   };
   Run run;
 

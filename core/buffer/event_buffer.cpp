@@ -255,6 +255,7 @@ void EventBuffer::end(bool is_owner) noexcept {
   }
   if (is_owner) calls += record_unreturned();
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
+  recorder_.count_loss(LossCause::kDamaged, fold_decoder_.damaged_count());
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {
     count_dropped(calls);

@@ -35,7 +35,8 @@ std::string difference(const Part& one, const Part& other) {
   }
   const bool has_names = !one.info.world.empty() && !other.info.world.empty();
   if (has_names && one.info.world != other.info.world) return differ("the launcher's names are", one.info.world, other.info.world);
-  if (one.info.job != other.info.job) return differ("Slurm's steps are", one.info.job, other.info.job);
+  const bool has_jobs = !one.info.job.empty() && !other.info.job.empty();
+  if (has_jobs && one.info.job != other.info.job) return differ("Slurm's steps are", one.info.job, other.info.job);
   return {};
 }
 
@@ -72,22 +73,22 @@ Status add_piece(const std::string& piece, Parts& parts, std::vector<std::string
     }
     has_any = true;
     Part part{.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()};
-    const std::string reason = parts.empty() ? std::string() : difference(parts.begin()->second, part);
-    if (!reason.empty()) return Status::error(reason);
+    for (const auto& [rank, taken] : parts) {
+      const std::string reason = difference(taken, part);
+      if (!reason.empty()) return Status::error(reason);
+    }
     const Status added = add(std::move(part), parts);
     if (!added.is_ok()) return added;
   }
   return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
 }
 
-/// Only pieces of an unknown launcher have nothing that tells their jobs apart.
+/// Only names that the launcher, or a run id, gave tell jobs apart.
 void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
-  std::vector<const Part*> unnamed;
-  for (const auto& [rank, part] : parts) {
-    if (part.info.world.empty() && part.info.job.empty()) unnamed.push_back(&part);
-  }
-  const bool is_of_one_run = std::ranges::all_of(unnamed, [&](const Part* part) { return part->info.run_id == unnamed.front()->info.run_id; });
-  if (!is_of_one_run) problems.push_back("no launcher told the name of the job: that all pieces are of one is for you to know");
+  const Part& first = parts.begin()->second;
+  const bool is_of_one_run = std::ranges::all_of(parts, [&](const auto& part) { return part.second.info.run_id == first.info.run_id; });
+  const bool has_unnamed = std::ranges::any_of(parts, [](const auto& part) { return part.second.info.world.empty() && part.second.info.job.empty(); });
+  if (has_unnamed && !is_of_one_run) problems.push_back("no launcher told the name of the job: that all pieces are of one is for you to know");
 }
 
 /// What a run folder has beside traces, from where rank 0's trace, or that of the lowest rank, came.

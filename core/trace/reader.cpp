@@ -46,10 +46,14 @@ Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& resu
 }
 
 Status TraceFile::open_once(const std::string& path, std::unique_ptr<TraceFile>& result) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would make us wait
   if (file < 0) return Status::from_errno("cannot open " + path, errno);
   struct stat info {};
   fstat(file, &info);
+  if (!S_ISREG(info.st_mode)) {
+    close(file);
+    return Status::error(path + " is no file");
+  }
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size < kFileHeaderBytes) {
     close(file);

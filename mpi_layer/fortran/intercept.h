@@ -89,12 +89,12 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     const auto twin_procedure =
         twin<I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
              decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
-    if (!may_skip_clock<F>(thread, call)) call.enter_ticks = clock::ticks(thread.use_tsc);
+    call.enter_ticks = clock::ticks(thread.use_tsc);
     if constexpr (kHasMeaning<F>) {
       std::tuple<Argument<F, Args>...> arguments{Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};
       Meaning<F>::describe(thread, call, std::get<A>(arguments).c()...);
       look_at_run<F>(thread, call, return_address);
-      if (call.depth == 0) mark_before<F>(thread, call);
+      if (call.depth == 0) mark(*thread.buffer, call);
       enter_mpi(thread, call, nesting);
       twin_procedure(std::get<A>(arguments).passed()..., error, passed[kArguments + 1 + L]...);
       if (!leave_mpi(thread, nesting)) return;

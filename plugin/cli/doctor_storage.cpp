@@ -109,7 +109,7 @@ Findings check_run_folder(const config::Options& options) {
   if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
   if (!spans_nodes()) return {{Verdict::kOk, "folder", text + "; of this machine only", ""}};
   return {{Verdict::kProblem, "folder", text + " is of this node only: the other nodes' traces will stay on them",
-           "Set MEGASCOPE_OUT to a folder that all nodes share, or run `megascope recover` on each node afterwards."}};
+           "Set MEGASCOPE_OUT to a folder that all nodes share, or bring the pieces together with `megascope join` afterwards."}};
 }
 
 }  // namespace megascope::cli

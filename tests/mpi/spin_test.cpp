@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "tests/mpi/scenario.h"
 
@@ -124,6 +125,47 @@ const Scenario kFound(
       EXPECT_GT(told, 100);  // enough of them that most were counted without times
       EXPECT_EQ(tests, told);
       EXPECT_EQ(finds, 1);
+    });
+
+void sum_with_calls(void* in, void* inout, int* count, MPI_Datatype*) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
+}
+
+/// Calls recorded inside of a test end its run.
+const Scenario kNested(
+    "Spin.IsBrokenByCallsOfAnOperatorInsideOfATest",
+    [](const Who& me) {
+      MPI_Op op;
+      MPI_Op_create(sum_with_calls, 1, &op);
+      std::vector<int> in(1 << 14, 1);
+      std::vector<int> out(in.size());
+      int tests = 0;
+      for (int i = 0; i < 50; ++i) {
+        MPI_Request request;
+        MPI_Iallreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT, op, MPI_COMM_WORLD, &request);
+        for (int flag = 0; flag == 0; ++tests) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        expect(out.back() == me.size, "the sum");
+      }
+      MPI_Op_free(&op);
+      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    },
+    nullptr, {2, 4}, [](const Recorded& run) {
+      for (int rank = 0; rank < 2; ++rank) {
+        long tests = 0;
+        long told = -1;
+        long sums = 0;
+        for (const std::string& line : run.lines(rank)) {
+          long times = 1;
+          std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
+          if (line.starts_with("MPI_Test")) tests += times;
+          if (line.starts_with("MPI_Iallreduce")) ++sums;
+          if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+        }
+        EXPECT_EQ(tests, told);
+        EXPECT_EQ(sums, 50);
+      }
     });
 
 const Scenario kMany(
