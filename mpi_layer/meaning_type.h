@@ -73,27 +73,19 @@ MEGASCOPE_TYPE(create_struct)
 MEGASCOPE_TYPE(create_subarray)
 #undef MEGASCOPE_TYPE
 
-/// A freed datatype's handle may come back as another type: in another thread before MPI_Type_free has returned, here after
-/// an attribute function has used the type for the last time.
-template <> struct Meaning<Fn::Type_free> {
+/// A freed handle may come back as another: in another thread before the call that frees it has returned, here after an
+/// attribute function has used it for the last time.
+template <std::atomic<std::uint64_t>& kGeneration, class Handle>
+struct Frees {
   static constexpr bool kKeepsBooksOnly = true;
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Datatype*) noexcept {
-    g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, Handle*) noexcept {
+    kGeneration.fetch_add(1, std::memory_order_relaxed);
   }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Datatype*) noexcept {
-    if (rc == MPI_SUCCESS) g_type_generation.fetch_add(1, std::memory_order_relaxed);
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, Handle*) noexcept {
+    if (rc == MPI_SUCCESS) kGeneration.fetch_add(1, std::memory_order_relaxed);
   }
 };
-
-/// The same for groups, which synchronisations of windows name.
-template <> struct Meaning<Fn::Group_free> {
-  static constexpr bool kKeepsBooksOnly = true;
-  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, MPI_Group*) noexcept {
-    g_group_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, MPI_Group*) noexcept {
-    if (rc == MPI_SUCCESS) g_group_generation.fetch_add(1, std::memory_order_relaxed);
-  }
-};
+template <> struct Meaning<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
+template <> struct Meaning<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {};  // synchronisations of windows name groups
 
 }  // namespace megascope::mpi

@@ -4,10 +4,11 @@
 
 #include <string_view>
 
+#include "core/base/version.h"
 #include "mpi_layer/c_symbol.h"
 
 /// Tells one MegaScope of another in the same process.
-extern "C" [[gnu::visibility("default")]] const char* megascope_version() { return MEGASCOPE_VERSION; }
+extern "C" [[gnu::visibility("default")]] const char* megascope_version() { return megascope::kVersion; }
 
 namespace megascope::mpi {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <fstream>
+#include "core/base/first_line.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -10,13 +10,6 @@
 
 namespace megascope::clock {
 namespace {
-
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::string link_target(const char* path) {
   char target[128];

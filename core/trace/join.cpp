@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
@@ -25,20 +26,32 @@ struct Part {
 };
 using Parts = std::map<std::int32_t, Part>;
 
-/// What of `one` and `other` cannot be of one job; empty when nothing.
-std::string difference(const Part& one, const Part& other) {
-  const auto differ = [&](const std::string& what, const std::string& first, const std::string& second) {
-    return one.path + " and " + other.path + " are not of one job: " + what + " " + first + " and " + second;
-  };
-  if (one.info.world_size != other.info.world_size) {
-    return differ("worlds of", std::to_string(one.info.world_size), std::to_string(other.info.world_size) + " ranks");
+/// What the traces so far say of their job, each name from the first that has it.
+class Job {
+ public:
+  /// Why `part` cannot be of it; empty when nothing speaks against that: it is then taken into account.
+  std::string difference(const Part& part) {
+    std::string reason = compare("worlds of", {std::to_string(part.info.world_size), part.path}, world_size_, " ranks");
+    if (reason.empty()) reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
+    if (reason.empty()) reason = compare("Slurm's steps are", {part.info.job, part.path}, step_);
+    return reason;
   }
-  const bool has_names = !one.info.world.empty() && !other.info.world.empty();
-  if (has_names && one.info.world != other.info.world) return differ("the launcher's names are", one.info.world, other.info.world);
-  const bool has_jobs = !one.info.job.empty() && !other.info.job.empty();
-  if (has_jobs && one.info.job != other.info.job) return differ("Slurm's steps are", one.info.job, other.info.job);
-  return {};
-}
+
+ private:
+  struct Name {
+    std::string text;  ///< empty: it is not known
+    std::string path;  ///< of the trace that has it
+  };
+  static std::string compare(const char* what, Name name, Name& known, const char* unit = "") {
+    if (known.text.empty()) std::swap(known, name);
+    if (name.text.empty() || name.text == known.text) return {};
+    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text + " and " + name.text + unit;
+  }
+
+  Name world_size_;
+  Name world_;
+  Name step_;
+};
 
 Status add(Part part, Parts& parts) {
   const auto same = parts.find(part.info.world_rank);
@@ -60,7 +73,7 @@ std::vector<std::string> traces_of(const std::string& piece) {
   return fs::is_regular_file(piece, error) ? std::vector<std::string>{piece} : find_traces(piece);
 }
 
-Status add_piece(const std::string& piece, Parts& parts, std::vector<std::string>& problems) {
+Status add_piece(const std::string& piece, Job& job, Parts& parts, std::vector<std::string>& problems) {
   std::error_code error;
   if (!fs::exists(piece, error)) return Status::error("there is no " + piece);
   bool has_any = false;
@@ -73,10 +86,8 @@ Status add_piece(const std::string& piece, Parts& parts, std::vector<std::string
     }
     has_any = true;
     Part part{.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()};
-    for (const auto& [rank, taken] : parts) {
-      const std::string reason = difference(taken, part);
-      if (!reason.empty()) return Status::error(reason);
-    }
+    const std::string reason = job.difference(part);
+    if (!reason.empty()) return Status::error(reason);
     const Status added = add(std::move(part), parts);
     if (!added.is_ok()) return added;
   }
@@ -126,9 +137,10 @@ Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& r
 }  // namespace
 
 Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder, JoinResult& result) {
+  Job job;
   Parts parts;
   for (const std::string& piece : pieces) {
-    const Status status = add_piece(piece, parts, result.problems);
+    const Status status = add_piece(piece, job, parts, result.problems);
     if (!status.is_ok()) return status;
   }
   note_doubt(parts, result.problems);

@@ -11,10 +11,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "core/base/clock.h"
+#include "core/base/first_line.h"
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_folder.h"
@@ -45,9 +45,7 @@ Status copy_bytes(int from, int to, const std::string& name) {
 
 /// Ended, and its parent has not asked how.
 bool is_zombie(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
+  const std::string line = first_line("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = line.rfind(") ");
   return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") == 0;
 }

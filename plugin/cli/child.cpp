@@ -1,13 +1,18 @@
 #include "plugin/cli/child.h"
 
+#include "core/base/clock.h"
 #include "core/config/environment.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +22,8 @@ namespace {
 constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
 constexpr std::size_t kMaxOutputBytes = 65536;
 constexpr int kSignalExitBase = 128;
+constexpr int kOutputLimitMs = 15'000;
+constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 volatile sig_atomic_t child_pid = 0;
 
@@ -110,11 +117,39 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   return Status::ok();
 }
 
+bool read_within(int file, int limit_ms, std::size_t most_bytes, std::string_view until, std::string& text) {
+  const std::uint64_t end_ns = clock::monotonic_ns() + static_cast<std::uint64_t>(limit_ms) * kNsPerMs;
+  char buffer[4096];
+  while (text.size() < most_bytes) {
+    const std::uint64_t now_ns = clock::monotonic_ns();
+    if (now_ns >= end_ns) return false;
+    pollfd wait{file, POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>((end_ns - now_ns) / kNsPerMs) + 1) <= 0) continue;
+    const ssize_t count = read(file, buffer, std::min(sizeof buffer, most_bytes - text.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return true;
+    text.append(buffer, static_cast<std::size_t>(count));
+    if (!until.empty() && text.ends_with(until)) return true;
+  }
+  return true;
+}
+
+void end_child(pid_t pid) {
+  constexpr int kPatienceMs = 500;
+  kill(pid, SIGKILL);
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd wait{handle, POLLIN, 0};
+  if (handle >= 0) (void)poll(&wait, 1, kPatienceMs);
+  if (handle >= 0) close(handle);
+  (void)waitpid(pid, nullptr, WNOHANG);
+}
+
 std::string output_of(const std::vector<std::string>& command, OutputOf which) {
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return {};
   const pid_t pid = fork();
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
     dup2(which == OutputOf::kBoth ? out[1] : nothing, STDERR_FILENO);
@@ -124,12 +159,10 @@ std::string output_of(const std::vector<std::string>& command, OutputOf which) {
   }
   close(out[1]);
   std::string text;
-  char buffer[4096];
-  for (ssize_t count = 0; pid > 0 && (count = read(out[0], buffer, sizeof buffer)) > 0;) {
-    if (text.size() < kMaxOutputBytes) text.append(buffer, static_cast<std::size_t>(count));
-  }
+  const bool has_ended = pid > 0 && read_within(out[0], kOutputLimitMs, kMaxOutputBytes, {}, text);
   close(out[0]);
-  if (pid > 0) waitpid(pid, nullptr, 0);
+  if (pid > 0) end_child(pid);
+  if (!has_ended) return {};
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "plugin/cli/doctor.h"
 
+#include "core/base/version.h"
 #include "core/config/environment.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/program_check.h"
@@ -66,7 +67,7 @@ std::string json_of(const Findings& findings, std::size_t problem_count) {
   Json all = Json::array();
   for (const Finding& one : findings)
     all.push_back({{"verdict", word_of(one.verdict)}, {"about", one.about}, {"text", one.text}, {"remedy", one.remedy}});
-  const Json json = {{"version", MEGASCOPE_VERSION}, {"problems", problem_count}, {"findings", all}};
+  const Json json = {{"version", kVersion}, {"problems", problem_count}, {"findings", all}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

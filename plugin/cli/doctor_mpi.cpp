@@ -23,10 +23,13 @@ struct Needed {
   std::string path;  ///< empty: not found
 };
 
+/// Only glibc's loader lists libraries when asked so; another might start the program.
+bool is_of_glibc(const std::string& loader) { return loader.substr(loader.rfind('/') + 1).starts_with("ld-linux"); }
+
 std::vector<Needed> needed_by(const std::string& program) {
   std::vector<Needed> all;
   const std::string loader = loader_of(program);
-  if (loader.empty()) return all;
+  if (!is_of_glibc(loader)) return all;
   config::set_environment_value("LD_TRACE_LOADED_OBJECTS", "1");  // as ldd does; in this check's own process
   std::istringstream lines(output_of({loader, program}));
   for (std::string line; std::getline(lines, line);) {
@@ -124,7 +127,11 @@ Findings check_mpi(const Subject& subject) {
   if (!subject.program.empty()) {
     findings = check_mpi_of(subject.program);
     if (!findings.empty()) return findings;
-    if (!loader_of(subject.program).empty()) {
+    const std::string loader = loader_of(subject.program);
+    if (!loader.empty() && !is_of_glibc(loader)) {
+      findings.push_back({Verdict::kNote, "mpi", subject.program + " has a loader of its own (" + loader + "): what it is linked with is "
+                                                 "not looked at; what follows is of glibc's", ""});
+    } else if (!loader.empty()) {
       findings.push_back({Verdict::kNote, "mpi", subject.program + " is not linked with MPI: recorded if it loads MPI by itself, as Python "
                                                  "does; what follows is the loader's default", ""});
     }

@@ -1,4 +1,5 @@
 #include "core/base/clock.h"
+#include "core/base/first_line.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "plugin/cli/doctor.h"
@@ -6,20 +7,12 @@
 
 #include <dlfcn.h>
 #include <filesystem>
-#include <fstream>
 #include <link.h>
 #include <system_error>
 
 /// Clock, GPU and other libraries that are preloaded.
 namespace megascope::cli {
 namespace {
-
-std::string first_line(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 /// As ld.so divides LD_PRELOAD.
 std::vector<std::string> preload_entries() {

@@ -101,6 +101,12 @@ class Machine(Case):
         self.expect("slurm", "note", "no answer in 10 s")
         self.assertLess(time.monotonic() - begin, 40)
 
+    def test_never_waits_for_a_launcher(self):
+        self.write("bin/mpirun", "#!/bin/sh\nsleep 1000\n")
+        begin = time.monotonic()
+        self.expect("launcher", "problem", "an MPI that is not known", "--", "mpirun", "-n", "2", PROGRAM)
+        self.assertLess(time.monotonic() - begin, 60)
+
 
 class Program(Case):
     EMPTY = "int main(void) { return 0; }"

@@ -3,6 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/mpi/scenario.h"
@@ -54,6 +58,42 @@ const Scenario kExchange(
           EXPECT_EQ(run.lines(rank, at(t + 1)), lines) << "thread " << t << " of rank " << rank;
         }
       }
+    });
+
+/// A thread's last call is a test that found something after many that did not: it has returned, like any other.
+const Scenario kLastTest(
+    "MpiThreads.MayEndWithATestThatFindsSomething",
+    [](const Who&) {
+      int tests = 0;
+      std::atomic<bool> is_testing{false};
+      std::thread thread([&] {
+        int in = 0;
+        MPI_Request request;
+        MPI_Irecv(&in, 1, MPI_INT, 0, 4, MPI_COMM_SELF, &request);
+        for (int flag = 0; flag == 0; ++tests) {
+          MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+          is_testing = tests > 100;
+        }
+      });
+      while (!is_testing) std::this_thread::yield();
+      MPI_Send(&tests, 0, MPI_INT, 0, 4, MPI_COMM_SELF);
+      thread.join();
+      MPI_Sendrecv(&tests, 0, MPI_INT, 0, tests, &tests, 0, MPI_INT, 0, tests, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    },
+    nullptr, {1, 2},
+    [](const Recorded& run) {
+      long told = -1;
+      for (const std::string& line : run.lines(0, 0)) {
+        if (line.starts_with("MPI_Sendrecv")) told = std::strtol(line.c_str() + line.find(" tag ") + 5, nullptr, 10);
+      }
+      long tests = 0;
+      for (const std::string& line : run.lines(0, 1)) {
+        long times = 1;
+        std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
+        if (line.starts_with("MPI_Test")) tests += times;
+      }
+      EXPECT_GT(told, 100);
+      EXPECT_EQ(tests, told);
     });
 
 /// Made by the main thread and completed by others, and the other way round.
