@@ -1,6 +1,7 @@
 /* A halo exchange on a periodic grid of ranks with a sum now and then, as solvers do it, for runs with many ranks.
- * mpi_scale [STEPS]. Rank 0 prints lines "name number 0 0": most ns of one rank in MPI_Init, memory of one rank at its end in
- * bytes (median and most of what is its own), ns a step, and ns that rank 0 was in MPI_Finalize. */
+ * mpi_scale [STEPS]. Rank 0 prints lines "name number 0 0": most ns of one rank in MPI_Init, ns of rank 0 in an MPI_Barrier right
+ * behind it, memory of one rank at its end in bytes (median and most of what is its own), ns a step, and ns that rank 0 was in
+ * MPI_Finalize. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
@@ -55,6 +56,9 @@ int main(int argc, char** argv) {
   const double main_ns = now_ns();
   MPI_Init(&argc, &argv);
   double init_ns = now_ns() - main_ns;
+  const double barrier_begin_ns = now_ns();
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double barrier_ns = now_ns() - barrier_begin_ns;
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -81,7 +85,7 @@ int main(int argc, char** argv) {
   const double end_ns = now_ns();
   if (rank == 0) {
     qsort(all, (size_t)size, sizeof *all, compare);
-    printf("init %.0f 0 0\nmemory %.0f %.0f 0\nstep %.0f 0 0\nfinalize %.0f 0 0\n", init_ns, all[size / 2], all[size - 1], step_ns,
+    printf("init %.0f 0 0\nbarrier %.0f 0 0\nmemory %.0f %.0f 0\nstep %.0f 0 0\nfinalize %.0f 0 0\n", init_ns, barrier_ns, all[size / 2], all[size - 1], step_ns,
            end_ns - finalize_ns);
   }
   free(all);

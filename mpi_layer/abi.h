@@ -26,6 +26,7 @@ struct Handles {
   MPI_Errhandler errors_return;
   MPI_Win win_null;
   MPI_Op op_no_op;
+  MPI_Op op_band;
   /// Requests of which MPI gives one handle to many completed operations: (key & shared_mask) == shared_bits.
   std::uint64_t shared_mask;
   std::uint64_t shared_bits;

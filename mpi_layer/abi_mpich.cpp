@@ -43,6 +43,7 @@ bool resolve_handles() {
                .errors_return = MPI_ERRORS_RETURN,
                .win_null = MPI_WIN_NULL,
                .op_no_op = MPI_NO_OP,
+               .op_band = MPI_BAND,
                .shared_mask = kHowAndKindMask,
                .shared_bits = kBuiltinRequest};
   return true;

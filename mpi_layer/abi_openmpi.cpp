@@ -36,6 +36,7 @@ bool resolve_handles() {
   is_complete = resolve("ompi_mpi_errors_return", to.errors_return) && is_complete;
   is_complete = resolve("ompi_mpi_win_null", to.win_null) && is_complete;
   is_complete = resolve("ompi_mpi_op_no_op", to.op_no_op) && is_complete;
+  is_complete = resolve("ompi_mpi_op_band", to.op_band) && is_complete;
   MPI_Request shared = to.request_null;  // of operations that were complete at once
   if (!resolve("ompi_request_empty", shared)) shared = to.request_null;
   to.shared_mask = ~std::uint64_t{0};

@@ -1,31 +1,27 @@
 #include "mpi_layer/all_ranks.h"
 
-#include <time.h>
+#include <mpi.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <string>
 
-#include "core/base/clock.h"
 #include "core/base/version.h"
+#include "mpi_layer/abi.h"
 #include "mpi_layer/board.h"
+#include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
 namespace {
 
 using board::Answer;
 
-constexpr char kHereKey[] = "megascope.here";        // of every rank: "<library version>:<run id>"
-constexpr char kCompanyKey[] = "megascope.company";  // of rank 0: "all", or the ranks that are missing
-constexpr char kAll[] = "all";
-constexpr std::int64_t kFirstPauseNs = 1'000'000;
-constexpr std::int64_t kLongestPauseNs = 20'000'000;
-constexpr std::uint64_t kPatienceNs = 10'000'000'000;
-constexpr int kMostErrors = 100;  // of a launcher that is gone
+constexpr char kHereKey[] = "megascope.here";  // of every rank: "<library version>:<run id>"
 constexpr std::size_t kMaxListed = 32;
+constexpr int kTries = 3;  // of a question that the launcher failed to answer
+constexpr int kTag = 0;
+constexpr std::uint8_t kNotAll = 0;
+constexpr std::uint8_t kAll = 1;
 
 bool g_is_open = false;
-std::string g_verdict;  // on rank 0
 
 std::string here_text(const std::string& run_id) { return std::string(kVersion) + ":" + run_id; }
 
@@ -38,53 +34,90 @@ struct Notice {
 };
 Notice notice_of(std::int32_t rank) {
   std::string here;
-  if (board::get(rank, kHereKey, here) != Answer::kText) return {};
+  Answer answer = Answer::kError;
+  for (int i = 0; i < kTries && answer == Answer::kError; ++i) answer = board::get(rank, kHereKey, here);
+  if (answer != Answer::kText) return {};
   const std::size_t end = here.find(':');
   return end == std::string::npos ? Notice{} : Notice{here.substr(0, end), here.substr(end + 1)};
 }
 bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
 
-/// "all", or the ranks without it: "2+3", those with another version of it as "3:0.2.0".
-std::string verdict_on(std::int32_t world_size) {
-  std::string missing;
-  std::size_t count = 0;
-  for (std::int32_t rank = 0; rank < world_size; ++rank) {
-    const Notice notice = notice_of(rank);
-    if (notice.is_ours() || count++ >= kMaxListed) continue;
-    missing += (missing.empty() ? "" : "+") + std::to_string(rank) + (notice.version.empty() ? "" : ":" + notice.version);
+/// A communicator of this process and another one that has the library and makes it too. No other process takes part.
+class Pair {
+ public:
+  Pair(MPI_Group world, std::int32_t me, std::int32_t other) : other_rank_(other < me ? 0 : 1) {
+    const int members[] = {other < me ? other : me, other < me ? me : other};
+    MPI_Group group = g_handles.group_null;
+    if (twin<Fn::Group_incl>()(world, 2, members, &group) != MPI_SUCCESS) return;
+    if (twin<Fn::Comm_create_group>()(g_handles.comm_world, group, kTag, &comm_) != MPI_SUCCESS) comm_ = g_handles.comm_null;
+    twin<Fn::Group_free>()(&group);
+    if (comm_ != g_handles.comm_null) twin<Fn::Comm_set_errhandler>()(comm_, g_handles.errors_return);
   }
-  return missing.empty() ? kAll : missing;
-}
+  ~Pair() {
+    if (comm_ != g_handles.comm_null) twin<Fn::Comm_free>()(&comm_);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
 
-Company company_of(const std::string& verdict) {
-  if (verdict == kAll) return {.is_complete = true, .missing = {}, .reason = {}};
-  Company company;
-  const bool has_versions = verdict.find(':') != std::string::npos;
-  company.reason = std::string("not all ranks have ") + (has_versions ? "version " + std::string(kVersion) + " of " : "") + "the library";
-  for (std::size_t at = 0; at < verdict.size();) {
-    const std::size_t end = std::min(verdict.find('+', at), verdict.size());
-    company.missing.push_back(static_cast<std::int32_t>(std::strtol(verdict.c_str() + at, nullptr, 10)));
-    at = end + 1;
+  void send(std::uint8_t answer) {
+    if (comm_ != g_handles.comm_null) twin<Fn::Send>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_);
   }
-  return company;
-}
+  std::uint8_t receive() {
+    std::uint8_t answer = kNotAll;
+    if (comm_ == g_handles.comm_null) return kNotAll;
+    const int rc = twin<Fn::Recv>()(&answer, 1, g_handles.byte, other_rank_, kTag, comm_, MPI_STATUS_IGNORE);
+    return rc == MPI_SUCCESS ? answer : kNotAll;
+  }
 
-/// Waits for the verdict that rank 0 gives. Where it does not arrive, this rank judges by the same notices, and so alike.
-Company company_by_rank_0(std::int32_t world_size, void (*progress)()) {
-  timespec pause{0, kFirstPauseNs};
-  const std::uint64_t begin_ns = clock::monotonic_ns();
-  for (int errors = 0; errors < kMostErrors;) {
-    std::string verdict;
-    const Answer answer = board::get_late(0, kCompanyKey, verdict);
-    if (answer == Answer::kText) return company_of(verdict);
-    if (answer == Answer::kError) ++errors;
-    if (answer == Answer::kNothing && clock::monotonic_ns() - begin_ns > kPatienceNs) return company_of(verdict_on(world_size));
-    progress();
-    nanosleep(&pause, nullptr);
-    pause.tv_nsec = std::min(pause.tv_nsec + pause.tv_nsec / 4, kLongestPauseNs);
+ private:
+  MPI_Comm comm_ = g_handles.comm_null;
+  int other_rank_;
+};
+
+/// Is every rank below this one here, in a binomial tree? Tells it those that are, once the answer from above is known.
+class CompanyTree {
+ public:
+  CompanyTree(std::int32_t world_rank, std::int32_t world_size) : rank_(world_rank), size_(world_size) {
+    twin<Fn::Comm_group>()(g_handles.comm_world, &world_);
   }
-  return {.is_complete = false, .missing = {}, .reason = "the launcher no longer says whether all ranks have the library"};
-}
+  ~CompanyTree() { twin<Fn::Group_free>()(&world_); }
+  CompanyTree(const CompanyTree&) = delete;
+  CompanyTree& operator=(const CompanyTree&) = delete;
+
+  /// Ranks further down answer first. Each pair is made where its lower rank hears of the higher one: no circle waits.
+  std::uint8_t ask(std::int32_t mask) {
+    if (mask >= size_) return kAll;  // the root
+    if ((rank_ & mask) != 0) return ask_above(rank_ - mask);
+    if (rank_ + mask >= size_) return ask(mask << 1);
+    return ask_below(rank_ + mask, mask);
+  }
+
+ private:
+  std::uint8_t ask_above(std::int32_t parent) {
+    if (!has_library(parent)) return kNotAll;
+    Pair pair(world_, rank_, parent);
+    pair.send(is_complete_ ? kAll : kNotAll);
+    return pair.receive();
+  }
+  std::uint8_t ask_below(std::int32_t child, std::int32_t mask) {
+    if (!has_library(child)) {
+      is_complete_ = false;
+      (void)ask(mask << 1);
+      return kNotAll;
+    }
+    Pair pair(world_, rank_, child);
+    if (pair.receive() != kAll) is_complete_ = false;
+    const std::uint8_t above = ask(mask << 1);
+    const std::uint8_t answer = is_complete_ ? above : kNotAll;
+    pair.send(answer);
+    return answer;
+  }
+
+  std::int32_t rank_;
+  std::int32_t size_;
+  MPI_Group world_ = g_handles.group_null;
+  bool is_complete_ = true;
+};
 
 }  // namespace
 
@@ -111,17 +144,20 @@ bool is_lowest_here(std::int32_t world_rank) {
   return g_is_open || world_rank == 0;
 }
 
-void judge_company(std::int32_t world_size) {
-  if (!g_is_open || !board::kShowsLateNotices) return;
-  g_verdict = verdict_on(world_size);
-  if (!board::put(kCompanyKey, g_verdict)) g_verdict.clear();  // nobody will see it: nobody talks
+Company ask_company(std::int32_t world_rank, std::int32_t world_size) {
+  if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
+  if (CompanyTree(world_rank, world_size).ask(1) == kAll) return {.is_complete = true, .missing = {}, .reason = {}};
+  return {.is_complete = false, .missing = {}, .reason = "not all ranks have the library"};
 }
 
-Company ask_company(std::int32_t world_size, void (*progress)()) {
-  if (!g_is_open) return {.is_complete = false, .missing = {}, .reason = board::kWhyNot};
-  if (!g_verdict.empty()) return company_of(g_verdict);
-  if (!board::kShowsLateNotices || !has_library(0)) return company_of(verdict_on(world_size));
-  return company_by_rank_0(world_size, progress);
+void name_missing_ranks(std::int32_t world_size, Company& company) {
+  if (!g_is_open) return;
+  for (std::int32_t rank = 0; rank < world_size && company.missing.size() < kMaxListed; ++rank) {
+    const Notice notice = notice_of(rank);
+    if (notice.is_ours()) continue;
+    company.missing.push_back(rank);
+    if (!notice.version.empty()) company.reason = "not all ranks have version " + std::string(kVersion) + " of the library";
+  }
 }
 
 void leave_company() {

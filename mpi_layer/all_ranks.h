@@ -18,13 +18,13 @@ std::string ask_run_id_of_rank_0();
 /// After PMPI_Init, where rank 0 is not known to have the library: is it known of no other rank below this one? At most
 /// world_rank local questions.
 bool is_lowest_here(std::int32_t world_rank);
-/// On rank 0, once, before anything that takes long: finds out about everybody and tells them. O(world_size) local questions.
-/// Does nothing where the others would not see it (board::kShowsLateNotices).
-void judge_company(std::int32_t world_size);
-/// Before our first own message. Where all ranks came out of PMPI_Init with the same notices before them, each judges by
-/// itself. Else it waits for rank 0's verdict, which it gives in its MPI_Init, as long as it would take rank 0 to come to
-/// MPI_Finalize: a rank that decides by itself would leave rank 0 waiting for ever. progress: called while waiting.
-Company ask_company(std::int32_t world_size, void (*progress)());
+/// Before our first other message, in a call that every rank makes: all ranks that have the library come to the same answer.
+/// Each asks for the notices of its neighbours in a binomial tree over the world, and those that are there tell each other
+/// along it: O(log world_size) local questions and rounds. The answer names no ranks; missing_ranks() does.
+Company ask_company(std::int32_t world_rank, std::int32_t world_size);
+/// For the company of ask_company(), where it is not complete: names the ranks that are missing (the first 32), and says
+/// whether they have another version. world_size local questions.
+void name_missing_ranks(std::int32_t world_size, Company& company);
 /// Before PMPI_Finalize: ends what announce_presence began.
 void leave_company();
 

@@ -19,8 +19,6 @@ bool open();
 bool put(const char* key, const std::string& text);
 /// What `rank` of this process's world has put up. One local question.
 Answer get(std::int32_t rank, const char* key, std::string& text);
-/// The same of what was put after PMPI_Init, where kShowsLateNotices. May ask the rank's node (under Slurm 0.5 ms).
-Answer get_late(std::int32_t rank, const char* key, std::string& text);
 /// After PMPI_Init. Where the MPI library has the same connection, ours is given back; it serves until PMPI_Finalize. Then a
 /// program whose end we do not see (PMPI_Finalize, or MPI_Finalize found by dlsym) has ended well for its launcher.
 void share();
@@ -32,8 +30,6 @@ void close();
 std::string own_world();
 std::string parent_world();
 
-/// Do the others see what is put after PMPI_Init?
-extern const bool kShowsLateNotices;
 /// What to tell people when open() said no.
 extern const char* const kWhyNot;
 

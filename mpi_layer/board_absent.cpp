@@ -6,14 +6,12 @@ namespace megascope::mpi::board {
 bool open() { return false; }
 bool put(const char*, const std::string&) { return false; }
 Answer get(std::int32_t, const char*, std::string&) { return Answer::kError; }
-Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kError; }
 void share() {}
 void close() {}
 
 std::string own_world() { return {}; }
 std::string parent_world() { return {}; }
 
-const bool kShowsLateNotices = false;
 const char* const kWhyNot = "this MegaScope was built without PMIx";
 
 }  // namespace megascope::mpi::board

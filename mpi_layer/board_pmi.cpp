@@ -114,15 +114,12 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   return Answer::kText;
 }
 
-Answer get_late(std::int32_t rank, const char* key, std::string& text) { return get(rank, key, text); }
-
 void share() {}
 void close() {}  // MPICH ends it
 
 std::string own_world() { return g_pmi.space; }
 std::string parent_world() { return {}; }
 
-const bool kShowsLateNotices = false;
 const char* const kWhyNot = "the launcher is not one that could be asked whether all ranks have the library";
 
 }  // namespace megascope::mpi::board

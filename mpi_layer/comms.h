@@ -14,6 +14,9 @@
 
 namespace megascope::mpi {
 
+/// CommState::sync_at of one on which clocks are never compared.
+inline constexpr std::uint32_t kNeverSynced = ~std::uint32_t{0};
+
 /// What we know of a communicator. Made when it is first seen, never freed: a handle may be used again for another one,
 /// which gets a state of its own.
 struct CommState {
@@ -25,6 +28,8 @@ struct CommState {
   std::int32_t remote_size = 0;    ///< of an intercommunicator
   bool is_inter = false;
   std::uint32_t collective_count = 0;  ///< started on it so far; one thread at a time, by MPI's rules
+  std::uint32_t sync_at = kNeverSynced;  ///< of MPI_COMM_WORLD: from this collective on, clocks are compared in the next one in
+                                         ///< which everybody waits for everybody
   std::uint32_t creation_count = 0;    ///< communicators made from it by calls collective over all of it
   std::uint32_t file_open_count = 0;   ///< MPI_File_open on it so far
   std::uint32_t window_count = 0;      ///< windows made on it; one thread at a time, by MPI's rules

@@ -1,12 +1,14 @@
 #include "mpi_layer/lifecycle.h"
 
 #include <memory>
+#include <utility>
 
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
 #include "mpi_layer/board.h"
 #include "mpi_layer/c_symbol.h"
 #include "mpi_layer/call_sites.h"
+#include "mpi_layer/clock_sync.h"
 #include "mpi_layer/comms.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/mpi_collective.h"
@@ -21,6 +23,8 @@ bool g_is_prepared = false;
 std::uint64_t g_prepare_ticks = 0;
 std::int32_t g_world_rank = 0;
 std::int32_t g_world_size = 1;
+Company g_company;
+Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroyed with the process, when MPI may be gone
 
 }  // namespace
 
@@ -59,46 +63,70 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 
 }  // namespace
 
-void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
-  const std::uint64_t begin = now();
-  share_notices();
+namespace {
+
+/// All ranks that are here find each other. MPI_Init is the call that every rank makes.
+void find_others() {
+  const bool is_known = g_world_size == 1 || runtime().is_company_vouched();
+  g_company = is_known ? Company{.is_complete = true, .missing = {}, .reason = {}} : ask_company(g_world_rank, g_world_size);
+  if (!g_company.is_complete || g_world_size == 1) return;
+  g_world = make_world_collective().release();
+  if (g_world == nullptr) g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
+}
+
+/// Where this process's clock lies among those of the others.
+void place_clock(StartFacts& facts) {
+  facts.clock_domain = runtime().clock_domain();
+  if (g_world == nullptr) return;
+  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s());
+  facts.clock_domain = g_clock_sync->find_domains(facts.clock_domain);
+  ClockSample sample;
+  if (g_clock_sync->measure(sample)) facts.clock_samples.push_back(sample);
+}
+
+StartFacts start_facts(std::uint64_t enter_ticks) {
   StartFacts facts;
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
-  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
   twin<Fn::Query_thread>()(&facts.thread_level);
+  facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
   facts.world_rank = g_world_rank;
   facts.world_size = g_world_size;
   facts.mpi_library = mpi_library_version();
   facts.world = board::own_world();
   facts.parent_world = board::parent_world();
   facts.start_ticks = enter_ticks;
-  if (g_world_rank == 0 && g_world_size > 1) judge_company(g_world_size);
   facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
   facts.is_first_here = g_world_rank == 0 || (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
-  facts.thread_level = facts.thread_level == MPI_THREAD_MULTIPLE ? 3 : facts.thread_level;
+  return facts;
+}
+
+}  // namespace
+
+void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
+  const std::uint64_t begin = now();
+  share_notices();
+  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
+  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
+  StartFacts facts = start_facts(enter_ticks);
+  const std::uint64_t alone_ns = clock::monotonic_ns();
+  find_others();
+  const std::uint64_t found_ns = clock::monotonic_ns();
+  place_clock(facts);
+  facts.company_ns = found_ns - alone_ns;
+  facts.clocks_ns = clock::monotonic_ns() - found_ns;
+  if (!g_company.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_company);
   g_wants_call_sites = runtime().wants_call_sites();
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
   if (recorder == nullptr) return;
   open_recording(*recorder, facts.thread_level == 3);
   define_predefined_comms();
+  if (g_clock_sync != nullptr) find_comm(g_handles.comm_world)->sync_at = g_clock_sync->next_collective();
   if (leaves_out_messages()) recorder->note_message_gaps();
   record_start(interface, fn, enter_ticks);
   recorder->add_overhead(now() - begin + g_prepare_ticks);
 }
 
 namespace {
-
-/// Keeps the program's own pending traffic going while we wait for something that is not MPI's.
-void make_progress() {
-  int flag = 0;
-  twin<Fn::Iprobe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, g_handles.comm_self, &flag, MPI_STATUS_IGNORE);
-}
-
-Company find_company() {
-  if (g_world_size == 1 || runtime().is_company_vouched()) return {.is_complete = true, .missing = {}, .reason = {}};
-  return ask_company(g_world_size, &make_progress);
-}
 
 /// MPI_Finalize gets its leave when it is entered: what follows is ours.
 void record_end(Interface interface) noexcept {
@@ -121,13 +149,13 @@ void before_finalize(Interface interface) noexcept {
     const std::uint64_t begin = now();
     record_end(interface);
     close_recording();
-    const Company company = find_company();
-    // Alone no MPI is needed, and a program whose thread was cancelled in a call may no longer be able to.
-    const bool has_others = company.is_complete && g_world_size > 1;
-    const std::unique_ptr<Collective> collective = has_others ? make_world_collective() : nullptr;
+    ClockSample sample;
+    if (g_clock_sync != nullptr && g_clock_sync->measure(sample)) active->add(sample);
     active->add_overhead(now() - begin);
-    runtime().end(collective.get(), company);
+    runtime().end(g_world, g_company);
   }
+  delete std::exchange(g_clock_sync, nullptr);
+  delete std::exchange(g_world, nullptr);
   leave_company();
 }
 

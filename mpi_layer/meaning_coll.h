@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mpi_layer/clock_sync.h"
 #include "mpi_layer/coll_bytes.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/requests.h"
@@ -269,8 +270,21 @@ struct NeighborAlltoallw {
   }
 };
 
+/// A blocking call in which nobody goes on before the last one has come: there our own traffic waits for nothing that the call
+/// does not wait for. Without data it may not wait for everybody.
+template <class Shape>
+inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> || std::is_same_v<Shape, Allreduce> || std::is_same_v<Shape, Alltoall>;
+
 template <class Shape>
 struct Blocking : Shape {
+  template <class... Args>
+  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
+    Shape::describe(thread, call, args...);
+    if constexpr (kWaitsForAll<Shape>) {
+      if (call.main.kind != FactKind::kCollective || call.main.sequence < call.state->sync_at) [[likely]] return;
+      if (std::is_same_v<Shape, Barrier> || call.main.bytes != 0) sync_before_collective(thread, call);
+    }
+  }
   template <class... Args>
   [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&&...) noexcept {
     take_back_refused(call, rc);

@@ -1,7 +1,5 @@
 #include "mpi_layer/mpi_collective.h"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <string>
 
@@ -28,6 +26,7 @@ class MpiCollective final : public Collective {
   }
   ~MpiCollective() override { twin<Fn::Comm_free>()(&comm_); }
 
+  MPI_Comm comm() const noexcept { return comm_; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
@@ -179,6 +178,8 @@ std::unique_ptr<Collective> make_world_collective() {
   twin<Fn::Comm_set_errhandler>()(own, g_handles.errors_return);
   return std::make_unique<MpiCollective>(own);
 }
+
+MPI_Comm own_comm(const Collective& collective) noexcept { return static_cast<const MpiCollective&>(collective).comm(); }
 
 std::uint64_t own_message_count() noexcept { return g_message_count; }
 

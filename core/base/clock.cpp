@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/base/first_line.h"
 
 #if defined(__x86_64__)
@@ -17,7 +19,36 @@ std::string link_target(const char* path) {
   return size > 0 ? std::string(target, static_cast<std::size_t>(size)) : std::string();
 }
 
+TestClock g_test_clock;
+thread_local std::uint64_t t_last_shown_ns = 0;
+thread_local std::uint64_t t_random = 0;
+
+/// xorshift64*, per thread.
+std::uint64_t random_bits() noexcept {
+  if (t_random == 0) t_random = monotonic_ns() | 1;
+  t_random ^= t_random >> 12;
+  t_random ^= t_random << 25;
+  t_random ^= t_random >> 27;
+  return t_random * 0x2545F4914F6CDD1DU;
+}
+
 }  // namespace
+
+bool g_has_test_clock = false;
+
+void set_test_clock(const TestClock& clock) {
+  g_test_clock = clock;
+  g_has_test_clock = true;
+}
+
+std::uint64_t test_clock_ns() noexcept {
+  const auto true_ns = static_cast<std::int64_t>(monotonic_ns());
+  const auto drift_ns = static_cast<std::int64_t>(static_cast<double>(true_ns) * g_test_clock.drift_ppm * 1e-6);
+  auto shown_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(true_ns + drift_ns + g_test_clock.offset_ns, 0));
+  if (g_test_clock.jitter_ns != 0) shown_ns += random_bits() % (std::uint64_t{g_test_clock.jitter_ns} + 1);
+  t_last_shown_ns = std::max(t_last_shown_ns, shown_ns);
+  return t_last_shown_ns;
+}
 
 bool tsc_is_usable() {
 #if defined(__x86_64__)
@@ -54,7 +85,10 @@ Moment measure_moment(bool use_tsc) {
     best_width = after - before;
     best = {before + best_width / 2, static_cast<std::int64_t>(monotonic), realtime};
   }
-  if (!use_tsc) best.monotonic_ns = static_cast<std::int64_t>(best.ticks);
+  if (use_tsc) return best;
+  // A wrong clock is wrong for everybody on its node.
+  best.realtime_ns += static_cast<std::int64_t>(best.ticks) - best.monotonic_ns;
+  best.monotonic_ns = static_cast<std::int64_t>(best.ticks);
   return best;
 }
 

@@ -31,8 +31,23 @@ inline std::uint64_t tsc_ticks() noexcept {
 #endif
 }
 
+/// A clock that is wrong on purpose, to test what corrects it: shows t + drift_ppm * 1e-6 * t + offset_ns for t ns of
+/// CLOCK_MONOTONIC, up to jitter_ns late, never earlier than it showed to the same thread before.
+struct TestClock {
+  std::int64_t offset_ns = 0;
+  double drift_ppm = 0.0;
+  std::uint32_t jitter_ns = 0;
+};
+/// From now on every thread's ticks(false), and what measure_moment(false) says, are this clock's. Before other threads read.
+void set_test_clock(const TestClock& clock);
+extern bool g_has_test_clock;
+std::uint64_t test_clock_ns() noexcept;
+
 /// Ticks of the chosen clock: TSC ticks, or ns of CLOCK_MONOTONIC.
-inline std::uint64_t ticks(bool use_tsc) noexcept { return use_tsc ? tsc_ticks() : monotonic_ns(); }
+inline std::uint64_t ticks(bool use_tsc) noexcept {
+  if (use_tsc) return tsc_ticks();
+  return g_has_test_clock ? test_clock_ns() : monotonic_ns();
+}
 
 /// The TSC counts at one rate on all cores: CPUID says invariant and the kernel itself uses it as its clock source.
 bool tsc_is_usable();

@@ -49,6 +49,7 @@ Status Recorder::open(const ProcessInfo& info) {
   append_definition(trace::encode_property(trace::kPropertyWorld, info.world));
   append_definition(trace::encode_property(trace::kPropertyParentWorld, info.parent_world));
   append_definition(trace::encode_property(trace::kPropertyClockDomain, info.clock_domain));
+  for (const ClockSample& sample : info.clock_samples) append_definition(trace::encode(sample));
   if (!g_has_thread_key) g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
   is_recording_.store(true, std::memory_order_release);
   return status;
@@ -173,6 +174,12 @@ void Recorder::define(const CallSiteDefinition& site) {
   const std::lock_guard lock(mutex_);
   definitions_.call_sites.push_back(site);
   append_definition(trace::encode(site));
+}
+
+void Recorder::add(const ClockSample& sample) {
+  const std::lock_guard lock(mutex_);
+  definitions_.info.clock_samples.push_back(sample);
+  append_definition(trace::encode(sample));
 }
 
 void Recorder::note_interface(std::uint8_t interface) {

@@ -64,6 +64,7 @@ class Recorder {
   void define(const GroupDefinition& group);
 
   void define(const CallSiteDefinition& site);
+  void add(const ClockSample& sample);
   /// MPI is called through it: kInterfaceC ….
   void note_interface(std::uint8_t interface);
   /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a procedure.

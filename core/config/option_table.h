@@ -14,11 +14,11 @@
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
-//   member, type   of `Options`: Path, SizeBytes, Names (a list), Items (a list of any
+//   member, type   of `Options`: Path, SizeBytes, Seconds, Names (a list), Items (a list of any
 //                  words), bool, or an enum of choices above
 //   default        as a user would write it; empty_default says what an empty one means
-//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices), items(),
-//                  on_off()
+//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices),
+//                  items(what), seconds(most), on_off()
 //   help           one sentence; example: a value that makes sense
 #define MEGASCOPE_OPTIONS(X) \
   X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::on_off(), "", \
@@ -53,7 +53,9 @@
     "case.", \
     "short") \
   X(mpi, Items, "MEGASCOPE_MPI", "", \
-    "every function but handle conversions, MPI_Wtime, MPI_Wtick and MPI_T_*", Accepts::items(), "", \
+    "every function but handle conversions, MPI_Wtime, MPI_Wtick and MPI_T_*", \
+    Accepts::items("a list of functions (MPI_Iprobe, MPI_Test*), groups (p2p, coll, ...; `megascope info` " \
+                   "lists them), all, none, default"), "", \
     "MPI functions that are recorded, as a list of functions and groups; one with - in front is left " \
     "out. With - first, the rest is as by default.", \
     "-MPI_Iprobe+-MPI_Test*") \
@@ -65,6 +67,15 @@
     Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Source of time: auto takes the TSC where it is invariant, else CLOCK_MONOTONIC.", \
     "monotonic") \
+  X(sync_interval, Seconds, "MEGASCOPE_SYNC_INTERVAL", "10", "", Accepts::seconds(86400), "seconds", \
+    "How often ranks whose clocks differ compare them, besides start and end: in MPI_Barrier, MPI_Allreduce, " \
+    "MPI_Allgather and MPI_Alltoall on MPI_COMM_WORLD. 0: at start and end only.", \
+    "60") \
+  X(test_clock, Items, "MEGASCOPE_TEST_CLOCK", "", "every rank's clock as it is", \
+    Accepts::items("a list of <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]"), "", \
+    "Makes clocks wrong, to test what corrects them: each rank takes CLOCK_MONOTONIC, off by what the list says " \
+    "of it, for a clock that it shares with nobody.", \
+    "1/1000000000/100+2/-5000000/-50") \
   X(all_ranks, bool, "MEGASCOPE_ALL_RANKS", "0", "", Accepts::on_off(), "", \
     "Vouches that every rank has loaded the library, where that cannot be asked; if that is " \
     "wrong the job can hang.", \

@@ -3,6 +3,7 @@
 #include "core/base/text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <type_traits>
 
@@ -64,6 +65,16 @@ bool parse(const OptionRow& row, std::string_view text, Names& value) {
   const bool says_none = std::find(names.begin(), names.end(), "none") != names.end();
   if (says_none && names.size() > 1) return false;
   value = std::move(names);
+  return true;
+}
+
+bool parse(const OptionRow& row, std::string_view text, Seconds& value) {
+  const std::string_view number = trimmed(text);
+  double parsed = 0.0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
+  const bool is_number = error == std::errc{} && end == number.data() + number.size();
+  if (!is_number || !(parsed >= 0.0 && parsed <= static_cast<double>(row.accepts.most))) return false;
+  value.value = parsed;
   return true;
 }
 
@@ -142,6 +153,7 @@ std::span<const OptionRow> option_rows() noexcept { return kRows; }
 
 std::vector<std::string_view> choices_of(const OptionRow& row) {
   std::vector<std::string_view> choices;
+  if (row.accepts.kind == Accepts::Kind::kItems) return choices;
   for (std::string_view rest = row.accepts.choices; !rest.empty();) {
     const std::size_t end = rest.find('|');
     choices.push_back(rest.substr(0, end));
@@ -164,8 +176,9 @@ std::string accepted_text(const OptionRow& row) {
     case Accepts::Kind::kWords:
       return "one of " + joined(words, ", ");
     case Accepts::Kind::kItems:
-      return "a list of functions (MPI_Iprobe, MPI_Test*), groups (p2p, coll, ...; `megascope info` lists "
-             "them), all, none, default";
+      return std::string(row.accepts.choices);
+    case Accepts::Kind::kSeconds:
+      return "a number of seconds from 0 to " + std::to_string(row.accepts.most);
     case Accepts::Kind::kList:
       return "a list of " + joined(words, ", ") + " (none stands alone)";
   }

@@ -15,6 +15,9 @@ namespace megascope::config {
 using Path = std::string;
 using SizeBytes = std::uint64_t;
 using Names = std::vector<std::string>;
+struct Seconds {
+  double value = 0.0;
+};
 /// A list whose words somebody else understands.
 struct Items {
   std::vector<std::string> items;
@@ -26,9 +29,9 @@ enum class BufferPolicy { MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_ENUMERATOR)
 enum class ClockChoice { MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
-/// What an option accepts. Plain constants of the table; `words` ends each word with '|'.
+/// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items` says it for people.
 struct Accepts {
-  enum class Kind { kAnything, kRange, kWords, kList, kItems, kSwitch };
+  enum class Kind { kAnything, kRange, kSeconds, kWords, kList, kItems, kSwitch };
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -40,7 +43,8 @@ struct Accepts {
   }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
-  static constexpr Accepts items() { return {Kind::kItems, 0, 0, {}}; }
+  static constexpr Accepts items(std::string_view what) { return {Kind::kItems, 0, 0, what}; }
+  static constexpr Accepts seconds(std::uint64_t most) { return {Kind::kSeconds, 0, most, {}}; }
   static constexpr Accepts on_off() { return {Kind::kSwitch, 0, 0, {}}; }
 };
 

@@ -19,6 +19,10 @@ struct StartFacts {
   std::string world;               ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::uint64_t start_ticks = 0;   ///< entry of the call that started MPI
+  std::string clock_domain;        ///< ProcessInfo::clock_domain, clock_samples
+  std::vector<ClockSample> clock_samples;
+  std::uint64_t company_ns = 0;    ///< spent on finding out whether all ranks have the library
+  std::uint64_t clocks_ns = 0;     ///< and on comparing their clocks
   std::string shared_run_id;       ///< rank 0's, where it could be asked; empty: nobody told
   bool is_first_here = false;      ///< the lowest rank that is known to have the library: it speaks for all
 };
@@ -42,6 +46,10 @@ class Runtime {
   /// Before MPI is started. Reads the options once. select_functions: of MEGASCOPE_MPI. false: record nothing, do nothing.
   virtual bool prepare(ItemReader select_functions) = 0;
   virtual bool uses_tsc() const = 0;
+  /// Which clock this process reads, by its own account: ProcessInfo::clock_domain. Valid after prepare().
+  virtual std::string clock_domain() const = 0;
+  /// How often clocks that differ are to be compared; 0: at start and end only.
+  virtual double sync_interval_s() const = 0;
   /// The user vouches that all ranks have the library.
   virtual bool is_company_vouched() const = 0;
   /// The place of each call is to be recorded.

@@ -152,6 +152,17 @@ struct ClockPoint {
   bool operator==(const ClockPoint&) const = default;
 };
 
+/// A question to the clock of another process: asked at sent_ticks, answered by received_ticks (both of the own clock), and in
+/// between the other clock showed peer_ticks.
+struct ClockSample {
+  std::uint64_t peer_domain = 0;  ///< hash of the other's clock domain
+  std::uint64_t sent_ticks = 0;
+  std::uint64_t received_ticks = 0;
+  std::uint64_t peer_ticks = 0;
+
+  bool operator==(const ClockSample&) const = default;
+};
+
 /// How a process's part of the run ended, as its trace tells.
 enum class EndState : std::uint8_t { kRunning, kFinalized, kAborted, kRecovered };
 
@@ -187,6 +198,7 @@ struct ProcessInfo {
   std::uint64_t start_ticks = 0;  ///< when recording began
   std::uint64_t end_ticks = 0;    ///< of the last record or of the end of recording
   std::vector<ClockPoint> clock_points;  ///< in time order; at least one
+  std::vector<ClockSample> clock_samples;  ///< of the process that asks for its clock domain, in time order; else empty
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
   std::uint8_t interfaces = 0;       ///< kInterfaceC …

@@ -204,6 +204,17 @@ bool decode_call_site(Reader& reader, ProcessDefinitions& into) {
   return true;
 }
 
+bool decode_clock_sample(Reader& reader, ProcessInfo& into) {
+  ClockSample sample;
+  sample.peer_domain = reader.get<std::uint64_t>();
+  sample.sent_ticks = reader.get<std::uint64_t>();
+  sample.received_ticks = reader.get<std::uint64_t>();
+  sample.peer_ticks = reader.get<std::uint64_t>();
+  if (!reader.is_ok()) return false;
+  into.clock_samples.push_back(sample);
+  return true;
+}
+
 bool decode_one_sided(Reader& reader, ProcessDefinitions& into) {
   switch (static_cast<OneSidedDefinition>(reader.get<std::uint8_t>())) {
     case OneSidedDefinition::kWindow:
@@ -253,6 +264,8 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
       return decode_call_site(reader, into);
     case DefinitionKind::kOneSided:
       return decode_one_sided(reader, into);
+    case DefinitionKind::kClockSample:
+      return decode_clock_sample(reader, into.info);
   }
   return false;
 }
@@ -336,6 +349,15 @@ DefinitionBytes encode(const WindowDefinition& window) {
 
 DefinitionBytes encode(const GroupDefinition& group) {
   return one_sided(OneSidedDefinition::kGroup).put(group.id).put(group.members).take();
+}
+
+DefinitionBytes encode(const ClockSample& sample) {
+  return Writer(DefinitionKind::kClockSample)
+      .put(sample.peer_domain)
+      .put(sample.sent_ticks)
+      .put(sample.received_ticks)
+      .put(sample.peer_ticks)
+      .take();
 }
 
 DefinitionBytes encode_window_name(WinId window, std::string_view name) {

@@ -20,6 +20,7 @@ DefinitionBytes encode(const CallSiteDefinition& site);
 DefinitionBytes encode(const FileDefinition& file);
 DefinitionBytes encode(const WindowDefinition& window);
 DefinitionBytes encode(const GroupDefinition& group);
+DefinitionBytes encode(const ClockSample& sample);
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
 DefinitionBytes encode_window_name(WinId window, std::string_view name);
 

@@ -78,6 +78,7 @@ static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
 enum class DefinitionKind : std::uint32_t {
   kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7, kCallSite = 8,
+  kClockSample = 9,
 };
 /// What a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };

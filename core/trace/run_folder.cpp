@@ -80,7 +80,7 @@ Status RunSource::open_all(const std::string& folder, const std::vector<std::str
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
   std::vector<std::unique_ptr<TraceFile>> files;
-  std::vector<ProcessClock> clocks;
+  std::vector<ClockDomain> clocks;
   for (const std::string& path : paths) {
     std::unique_ptr<TraceFile> file;
     const Status status = TraceFile::open(path, file);
@@ -88,15 +88,14 @@ Status RunSource::open_all(const std::string& folder, const std::vector<std::str
       problems.push_back(status.message());
       continue;
     }
-    clocks.push_back(clock_of(file->definitions().info));
+    add_clock_domain(clocks, clock_domain_of(file->definitions().info));
     files.push_back(std::move(file));
   }
   if (files.empty()) {
     return Status::error(folder + " holds no readable trace" + (problems.empty() ? "" : ": " + problems.front()));
   }
-  const RunTime time = run_time_of(clocks);
   auto source = std::make_unique<RunSource>();
-  source->start_realtime_ns_ = time.start_realtime_ns;
+  source->time_ = run_time_of(clocks);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::int32_t rank = files[i]->definitions().info.world_rank;
     source->world_size_ = std::max(source->world_size_, files[i]->definitions().info.world_size);
@@ -109,33 +108,33 @@ Status RunSource::open_all(const std::string& folder, const std::vector<std::str
       problems.push_back("rank " + std::to_string(rank) + " has more than one trace; one was taken");
       continue;
     }
-    source->add(std::move(files[i]), time.maps[i]);
+    source->add(std::move(files[i]));
   }
   result = std::move(source);
   return Status::ok();
 }
 
-Status RunSource::open_own(const std::string& path, const std::vector<ProcessClock>& clocks,
+Status RunSource::open_own(const std::string& path, const std::vector<ClockDomain>& clocks,
                            std::unique_ptr<RunSource>& result) {
   std::unique_ptr<TraceFile> file;
   Status status = TraceFile::open(path, file);
   if (!status.is_ok()) return status;
-  const RunTime time = run_time_of(clocks);
-  const std::int32_t rank = file->definitions().info.world_rank;
   auto source = std::make_unique<RunSource>();
-  source->start_realtime_ns_ = time.start_realtime_ns;
-  source->world_size_ = file->definitions().info.world_size;
-  for (std::size_t i = 0; i < clocks.size(); ++i) {
-    if (clocks[i].world_rank != rank) continue;
-    source->add(std::move(file), time.maps[i]);
-    result = std::move(source);
-    return Status::ok();
+  source->time_ = run_time_of(clocks);
+  const ProcessInfo& info = file->definitions().info;
+  if (!source->time_.domains.contains(clock_domain_id(info.clock_domain))) {
+    return Status::error("the clock of rank " + std::to_string(info.world_rank) + " is not known");
   }
-  return Status::error("the clock of rank " + std::to_string(rank) + " is not known");
+  source->world_size_ = info.world_size;
+  source->add(std::move(file));
+  result = std::move(source);
+  return Status::ok();
 }
 
-void RunSource::add(std::unique_ptr<TraceFile> file, const TimeMap& map) {
-  const std::int32_t rank = file->definitions().info.world_rank;
+void RunSource::add(std::unique_ptr<TraceFile> file) {
+  const ProcessInfo& info = file->definitions().info;
+  const std::int32_t rank = info.world_rank;
+  const TimeMap& map = time_.of(info).map;
   end_ns_ = std::max(end_ns_, map.to_ns(file->end_ticks()));
   processes_[rank] = {std::move(file), map};
   ranks_.insert(std::lower_bound(ranks_.begin(), ranks_.end(), rank), rank);

@@ -7,7 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/record/source.h"
-#include "core/record/time_map.h"
+#include "core/record/run_time.h"
 #include "core/trace/reader.h"
 
 namespace megascope::trace {
@@ -31,14 +31,14 @@ class RunSource final : public RecordSource {
   static Status open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
                               std::vector<std::string>& problems);
   /// One process's trace in a running job, with the clocks of all processes.
-  static Status open_own(const std::string& path, const std::vector<ProcessClock>& clocks,
+  static Status open_own(const std::string& path, const std::vector<ClockDomain>& clocks,
                          std::unique_ptr<RunSource>& result);
 
   std::int32_t world_size() const override { return world_size_; }
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
   const ProcessDefinitions& process(std::int32_t world_rank) const override;
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
-  std::int64_t start_realtime_ns() const override { return start_realtime_ns_; }
+  std::int64_t start_realtime_ns() const override { return time_.start_realtime_ns; }
   std::uint64_t end_ns() const override { return end_ns_; }
 
   /// For looking up what the trace itself does not tell. Not while others read.
@@ -46,6 +46,8 @@ class RunSource final : public RecordSource {
 
   const TraceFile& file(std::int32_t world_rank) const { return *processes_.at(world_rank).file; }
   const TimeMap& time_map(std::int32_t world_rank) const { return processes_.at(world_rank).map; }
+  /// Of all clock domains of the run.
+  const RunTime& time() const { return time_; }
 
  private:
   struct Process {
@@ -55,12 +57,12 @@ class RunSource final : public RecordSource {
   static Status open_all(const std::string& folder, const std::vector<std::string>& paths,
                          const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
                          std::vector<std::string>& problems);
-  void add(std::unique_ptr<TraceFile> file, const TimeMap& map);
+  void add(std::unique_ptr<TraceFile> file);
 
   std::map<std::int32_t, Process> processes_;
   std::vector<std::int32_t> ranks_;
   std::int32_t world_size_ = 1;
-  std::int64_t start_realtime_ns_ = 0;
+  RunTime time_;
   std::uint64_t end_ns_ = 0;
 };
 

@@ -233,6 +233,9 @@ Json object_of(const RunReport& report) {
   if (!report.parent_world.empty()) json["started_by"] = report.started_by;
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;
+  if (report.clocks.domains != 0) {
+    json["clock"] = {{"domains", report.clocks.domains}, {"unmeasured", report.clocks.unmeasured}, {"error_ns", report.clocks.error_ns}};
+  }
   json["missing_ranks"] = missing_ranks(report);
   json["wall_s"] = seconds(shares.wall_ns);
   json["startup_s"] = seconds(shares.startup_ns);

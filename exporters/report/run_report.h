@@ -153,6 +153,15 @@ struct ExportRow {
   bool operator==(const ExportRow&) const = default;
 };
 
+/// How the clocks of the run's processes were brought to one time.
+struct ClockFacts {
+  std::uint64_t domains = 0;     ///< clocks, each shared by some processes; 0: not known
+  std::uint64_t unmeasured = 0;  ///< of these, placed by their nodes' system clocks for want of anything better
+  double error_ns = 0.0;         ///< of the others: at the moments at which they were compared none was further off
+
+  bool operator==(const ClockFacts&) const = default;
+};
+
 struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
@@ -191,6 +200,7 @@ struct RunReport {
   std::string folder;  ///< the run folder as the user can type it; empty: not to be mentioned
   std::string report_command;  ///< prints this report again; empty: not to be mentioned
   std::vector<ExportRow> exports;
+  ClockFacts clocks;
   std::string started_by;          ///< run folder of parent_world, where it was found
   std::vector<RunReport> spawned;  ///< of the worlds that this one started
 

@@ -208,6 +208,15 @@ void describe_files(const ProcessDefinitions& definitions, const Profile& profil
 
 }  // namespace
 
+ClockFacts clock_facts(const RunTime& time) {
+  ClockFacts facts{.domains = time.domains.size()};
+  for (const auto& [id, domain] : time.domains) {
+    if (domain.is_measured) facts.error_ns = std::max(facts.error_ns, domain.error_ns);
+    else ++facts.unmeasured;
+  }
+  return facts;
+}
+
 double ns_per_tick(const ProcessInfo& info) {
   if (info.clock != ClockKind::kTsc || info.clock_points.size() < 2) return 1.0;
   const ClockPoint& first = info.clock_points.front();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/record/profile.h"
+#include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 
@@ -41,6 +42,9 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
 RunReport summarize_run(const RecordSource& source, const std::string& version,
                         const std::vector<std::uint64_t>& trace_bytes = {},
                         const std::function<void(std::uint64_t calls)>& progress = {});
+
+/// How the run's clocks were brought to one time.
+ClockFacts clock_facts(const RunTime& time);
 
 /// ns a tick of the process's clock: from its first and last clock point, 1 for a clock in ns or
 /// where they do not tell.

@@ -96,6 +96,20 @@ std::string interfaces_text(std::uint8_t interfaces) {
   return ", called from " + joined(names, ", ");
 }
 
+/// Nothing of processes that all read one clock.
+std::string clocks_text(const ClockFacts& clocks) {
+  if (clocks.domains < 2) return {};
+  const std::uint64_t compared = clocks.domains - clocks.unmeasured;
+  std::string text = plural(clocks.domains, "clock", "clocks");
+  if (compared > 1) {
+    text += fmt::format(", compared by messages: no more than {} off when they were compared",
+                        human_duration(static_cast<std::int64_t>(clocks.error_ns)));
+  }
+  if (clocks.unmeasured == 0) return text;
+  return text + fmt::format("; {} of them could not be compared with rank 0's and are placed as their nodes' system clocks are set",
+                            clocks.unmeasured);
+}
+
 }  // namespace
 
 Lines labelled(const std::string& label, const std::string& text) {
@@ -176,6 +190,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
     append(lines, labelled("Started by", "MPI_Comm_spawn in " +
                                              (report.started_by.empty() ? "another run" : "the run " + report.started_by)));
   }
+  if (const std::string clocks = clocks_text(report.clocks); !clocks.empty()) append(lines, labelled("Clocks", clocks));
   append(lines, labelled("Recorded", recorded_text(report)));
   if (!report.unrecorded.empty()) {
     append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") + ": the MPI library has no pmpi_ twin of them"));

@@ -112,6 +112,7 @@ Status make_report(const ReportArguments& arguments, const std::string& folder, 
   if (!status.is_ok()) return status;
   resolve_places_of(report);
   report.folder = folder;
+  report.clocks = report::clock_facts(run->time());
   report.exports = stored_exports(folder);
   std::error_code error;
   if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {

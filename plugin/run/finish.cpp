@@ -12,6 +12,7 @@
 #include "core/base/write_signals.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
+#include "core/record/wire.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
@@ -94,12 +95,14 @@ void Session::conclude(Collective& group, const Company& company) {
     return;
   }
   bring_trace();
-  const std::vector<ProcessClock> clocks = share_clocks(group);
+  const std::vector<ClockDomain> clocks = share_clocks(group);
   report::RunReport report = report_of_rank();
   status = report::merge_up(group, report);
   if (status.is_ok()) run_exports(group, clocks, report);
   if (options_.values.verbose) note_messages(group, report);
-  if (group.rank() == 0) write_report(report);
+  if (group.rank() != 0) return;
+  report.clocks = report::clock_facts(run_time_of(clocks));
+  write_report(report);
 }
 
 /// How much traffic of our own the end took, for those who ask.
@@ -155,15 +158,26 @@ void Session::bring_trace() {
   }
 }
 
-std::vector<ProcessClock> Session::share_clocks(Collective& collective) {
-  const ProcessClock mine = clock_of(recorder_->info());
-  Collective::Bytes bytes(sizeof mine);
-  std::memcpy(bytes.data(), &mine, sizeof mine);
-  std::vector<ProcessClock> clocks(1, mine);
-  if (!collective.merge_all(bytes, append).is_ok()) return clocks;
-  clocks.resize(bytes.size() / sizeof mine);
-  std::memcpy(clocks.data(), bytes.data(), clocks.size() * sizeof mine);
-  return clocks;
+/// O(clock domains + samples) bytes on every rank.
+std::vector<ClockDomain> Session::share_clocks(Collective& collective) {
+  const auto bytes_of_domains = [](const std::vector<ClockDomain>& domains) {
+    Collective::Bytes bytes;
+    WireWriter writer(bytes);
+    serialize(domains, writer);
+    return bytes;
+  };
+  const auto parse = [](std::span<const std::byte> bytes) {
+    WireReader reader(bytes);
+    return parse_clock_domains(reader);
+  };
+  const std::vector<ClockDomain> mine{clock_domain_of(recorder_->info())};
+  Collective::Bytes bytes = bytes_of_domains(mine);
+  const Status status = collective.merge_all(bytes, [&](Collective::Bytes& ours, std::span<const std::byte> theirs) {
+    std::vector<ClockDomain> all = parse(ours);
+    for (ClockDomain& domain : parse(theirs)) add_clock_domain(all, std::move(domain));
+    ours = bytes_of_domains(all);
+  });
+  return status.is_ok() ? parse(bytes) : mine;
 }
 
 report::RunReport Session::report_of_rank() {
@@ -196,7 +210,7 @@ std::vector<std::string> Session::agree_on_formats(Collective& collective, const
   return split_list(text);
 }
 
-void Session::run_exports(Collective& collective, const std::vector<ProcessClock>& clocks, report::RunReport& report) {
+void Session::run_exports(Collective& collective, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   const std::vector<std::string> formats = agree_on_formats(collective, report);
   if (formats.empty()) return;
   if (folder_.empty()) {

@@ -13,6 +13,7 @@
 #include "core/config/environment.h"
 #include "core/trace/run_folder.h"
 #include "plugin/run/output.h"
+#include "plugin/run/test_clock.h"
 
 namespace megascope::run {
 namespace {
@@ -26,13 +27,14 @@ void say(const std::string& line) {
 }
 
 /// As far as the launcher tells before MPI does.
-bool is_first_by_launcher() {
+std::string launcher_rank() {
   for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
-    const std::string rank = config::environment_value(name);
-    if (!rank.empty()) return rank == "0";
+    std::string rank = config::environment_value(name);
+    if (!rank.empty()) return rank;
   }
-  return true;
+  return "0";
 }
+bool is_first_by_launcher() { return launcher_rank() == "0"; }
 
 /// Of the ranks on this node; what goes wrong with its disk goes wrong for all of them.
 bool is_first_on_node() {
@@ -63,12 +65,24 @@ bool Session::prepare(ItemReader select_functions) {
                                 "CLOCK_MONOTONIC is used instead");
   }
   use_tsc_ = has_tsc;
+  if (!options_.values.test_clock.items.empty()) apply_test_clock();
   own_run_id_ = make_run_id();
   // Starting MPI takes long enough to tell the rate of ticks well, should there never be another moment.
   const clock::Moment moment = clock::measure_moment(use_tsc_);
   first_moment_ = {moment.ticks, moment.monotonic_ns, moment.realtime_ns};
   return true;
 }
+
+/// All ranks read CLOCK_MONOTONIC then, also those of which the list says nothing.
+void Session::apply_test_clock() {
+  const TestClocks clocks = read_test_clocks(options_.values.test_clock.items, launcher_rank());
+  options_.problems.insert(options_.problems.end(), clocks.problems.begin(), clocks.problems.end());
+  clock::set_test_clock(clocks.mine);
+  test_clock_ = " test clock of rank " + launcher_rank();
+  use_tsc_ = false;
+}
+
+std::string Session::clock_domain() const { return clock::domain(use_tsc_) + test_clock_; }
 
 ProcessInfo Session::describe_process(const StartFacts& facts) const {
   ProcessInfo info;
@@ -87,7 +101,8 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.parent_world = facts.parent_world;
   info.is_solo = is_alone_;
   info.thread_level = facts.thread_level;
-  info.clock_domain = clock::domain(use_tsc_);
+  info.clock_domain = facts.clock_domain;
+  info.clock_samples = facts.clock_samples;
   info.start_ticks = facts.start_ticks;
   info.clock_points = {first_moment_};
   return info;
@@ -148,6 +163,9 @@ void Session::say_start(const StartFacts& facts) {
   line += ", up to " + human_bytes(options_.values.buffer_size_bytes) + " a rank";
   if (!options_.values.mpi.items.empty()) line += ", functions as MEGASCOPE_MPI=" + joined(options_.values.mpi.items, "+") + " says";
   say(line);
+  if (!options_.values.verbose || facts.world_size == 1) return;
+  say("found out in " + human_duration(static_cast<std::int64_t>(facts.company_ns)) + " whether all ranks have the library, and in " +
+      human_duration(static_cast<std::int64_t>(facts.clocks_ns)) + " how their clocks lie to each other");
 }
 
 void Session::aborting() {

@@ -7,7 +7,7 @@
 #include "core/config/options.h"
 #include "core/lifecycle/runtime.h"
 #include "core/record/source.h"
-#include "core/record/time_map.h"
+#include "core/record/run_time.h"
 #include "exporters/report/run_report.h"
 
 namespace megascope::run {
@@ -17,6 +17,8 @@ class Session final : public Runtime {
  public:
   bool prepare(ItemReader select_functions) override;
   bool uses_tsc() const override { return use_tsc_; }
+  std::string clock_domain() const override;
+  double sync_interval_s() const override { return options_.values.sync_interval.value; }
   bool is_company_vouched() const override { return options_.values.all_ranks; }
   bool wants_call_sites() const override { return options_.values.call_sites; }
   const std::string& own_run_id() const override { return own_run_id_; }
@@ -27,6 +29,7 @@ class Session final : public Runtime {
 
  private:
   ProcessInfo describe_process(const StartFacts& facts) const;
+  void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
   void make_folder();
   void say_start(const StartFacts& facts);
@@ -34,9 +37,9 @@ class Session final : public Runtime {
   void conclude(Collective& group, const Company& company);
   Status share_folder(Collective& collective, const Company& company);
   void bring_trace();
-  std::vector<ProcessClock> share_clocks(Collective& collective);
+  std::vector<ClockDomain> share_clocks(Collective& collective);
   report::RunReport report_of_rank();
-  void run_exports(Collective& collective, const std::vector<ProcessClock>& clocks, report::RunReport& report);
+  void run_exports(Collective& collective, const std::vector<ClockDomain>& clocks, report::RunReport& report);
   std::vector<std::string> agree_on_formats(Collective& collective, const report::RunReport& report);
   Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
                     report::RunReport& report);
@@ -46,6 +49,7 @@ class Session final : public Runtime {
 
   config::LoadedOptions options_;
   bool use_tsc_ = true;
+  std::string test_clock_;      ///< what sets this process's clock apart; empty: nothing
   std::string own_run_id_;
   std::string run_id_;
   std::string scratch_;         ///< MEGASCOPE_SCRATCH as used

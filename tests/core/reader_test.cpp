@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/record/file_fact.h"
-#include "core/record/time_map.h"
+#include "core/record/run_time.h"
 #include "tests/core/sample_trace.h"
 
 namespace megascope::trace {
@@ -52,10 +52,10 @@ std::uint64_t damage_of(const TraceFile& file) {
 std::size_t read_everything(std::span<const std::byte> bytes) {
   std::unique_ptr<TraceFile> file;
   if (!TraceFile::parse(bytes, file).is_ok()) return 0;
-  const RunTime time = run_time_of({clock_of(file->definitions().info)});
+  const RunTime time = run_time_of({clock_domain_of(file->definitions().info)});
   std::size_t count = 0;
   for (const LocationDefinition& location : file->definitions().locations) {
-    const auto calls = file->calls(location.id, time.maps.at(0));
+    const auto calls = file->calls(location.id, time.of(file->definitions().info).map);
     for (Call call; calls->next(call);) count += 1 + call.facts.size();
     Call call;
     std::vector<Fact> facts;

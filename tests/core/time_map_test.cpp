@@ -5,10 +5,6 @@
 namespace megascope {
 namespace {
 
-ProcessClock clock(std::int32_t rank, std::uint64_t domain, std::uint64_t start, ClockPoint first, ClockPoint last) {
-  return {.world_rank = rank, .domain = domain, .kind = ClockKind::kTsc, .start_ticks = start, .first = first, .last = last};
-}
-
 TEST(TimeMap, IsALine) {
   const TimeMap map(1000, 0.5, 70);
   EXPECT_EQ(map.to_ns(1000), 70u);
@@ -24,37 +20,33 @@ TEST(TimeMap, KeepsNanosecondsOverADay) {
   EXPECT_NEAR(static_cast<double>(map.to_ns(216'000'000'000'000)), 86.4e12, 100.0);
 }
 
-TEST(RunTime, GivesProcessesOfOneDomainOneLine) {
-  // Two ticks a ns. The second process starts 2000 ticks later and measured its own moments.
-  const RunTime time = run_time_of({clock(0, 1, 10'000, {10'000, 0, 5'000'000}, {30'000, 10'000, 5'010'000}),
-                                    clock(1, 1, 12'000, {12'000, 1'003, 5'001'007}, {20'000, 5'000, 5'005'000})});
-  EXPECT_EQ(time.start_realtime_ns, 5'000'000);
-  ASSERT_EQ(time.maps.size(), 2u);
-  EXPECT_EQ(time.maps[0].to_ns(12'000), 1000u);
-  EXPECT_EQ(time.maps[1].to_ns(12'000), 1000u);
+TEST(TimeMap, JoinsLinesAtKnots) {
+  const TimeMap map = TimeMap::through({{1000, 0}, {2000, 500}, {3000, 2500}}, 1.0);
+  EXPECT_EQ(map.to_ns(1000), 0u);
+  EXPECT_EQ(map.to_ns(1500), 250u);
+  EXPECT_EQ(map.to_ns(2000), 500u);
+  EXPECT_EQ(map.to_ns(2500), 1500u);
+  EXPECT_EQ(map.to_ns(3500), 3500u) << "as in the last piece";
+  EXPECT_EQ(map.to_signed_ns(800), -100) << "as in the first";
 }
 
-TEST(RunTime, PlacesDomainsByTheClockOnTheWall) {
-  // The second node counts one tick a ns from another zero, and starts 300 ns after the first by the wall clock.
-  const RunTime time = run_time_of({clock(0, 1, 10'000, {10'000, 0, 5'000'000}, {30'000, 10'000, 5'010'000}),
-                                    clock(1, 2, 700, {700, 0, 5'000'300}, {1'700, 1'000, 5'001'300})});
-  EXPECT_EQ(time.start_realtime_ns, 5'000'000);
-  EXPECT_EQ(time.maps[0].to_ns(10'000), 0u);
-  EXPECT_EQ(time.maps[1].to_ns(700), 300u);
-  EXPECT_EQ(time.maps[1].to_ns(1'700), 1'300u);
+TEST(TimeMap, OfOneKnotHasTheRateThatItIsGiven) {
+  const TimeMap map = TimeMap::through({{1000, 70}}, 0.5);
+  EXPECT_EQ(map.to_ns(1200), 170u);
 }
 
-TEST(RunTime, BeginsWithTheEarliestProcess) {
-  // Recording began 400 ticks (200 ns) before the moment that was measured.
-  const RunTime time = run_time_of({clock(0, 1, 9'600, {10'000, 0, 5'000'000}, {30'000, 10'000, 5'010'000})});
-  EXPECT_EQ(time.start_realtime_ns, 4'999'800);
-  EXPECT_EQ(time.maps[0].to_ns(9'600), 0u);
-  EXPECT_EQ(time.maps[0].to_ns(10'000), 200u);
+TEST(TimeMap, IsMonotoneOverManyKnots) {
+  std::vector<TimeMap::Knot> knots;
+  for (std::uint64_t i = 0; i < 100; ++i) knots.push_back({i * 1000, static_cast<std::int64_t>(i * 400 + (i % 3))});
+  const TimeMap map = TimeMap::through(knots, 1.0);
+  for (std::uint64_t ticks = 1; ticks < 101'000; ++ticks) EXPECT_GE(map.to_ns(ticks), map.to_ns(ticks - 1)) << ticks;
+  for (const TimeMap::Knot& knot : knots) EXPECT_EQ(map.to_ns(knot.ticks), static_cast<std::uint64_t>(knot.time_ns));
 }
 
-TEST(RunTime, TakesATickForANanosecondWhereOnlyOneMomentIsKnown) {
-  const RunTime time = run_time_of({clock(0, 1, 10'000, {10'000, 5, 5'000'000}, {10'000, 5, 5'000'000})});
-  EXPECT_EQ(time.maps[0].to_ns(10'250), 250u);
+TEST(TimeMap, CountsFromAnotherStart) {
+  const TimeMap map = TimeMap::through({{1000, 100}, {2000, 600}, {3000, 2600}}, 1.0).counted_from(100);
+  EXPECT_EQ(map.to_ns(1000), 0u);
+  EXPECT_EQ(map.to_ns(2500), 1500u);
 }
 
 }  // namespace

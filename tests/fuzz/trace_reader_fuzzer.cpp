@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/record/time_map.h"
+#include "core/record/run_time.h"
 #include "core/trace/reader.h"
 
 namespace {
@@ -45,9 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (status.is_ok() != (file != nullptr)) std::abort();
   if (file == nullptr) return 0;
   const auto& definitions = file->definitions();
-  const auto time = megascope::run_time_of({megascope::clock_of(definitions.info)});
+  const auto time = megascope::run_time_of({megascope::clock_domain_of(definitions.info)});
   if (definitions.locations.size() > size / 16 + 1) std::abort();  // a small file has no million of threads
-  for (const auto& location : definitions.locations) read_location(*file, location, time.maps.at(0), size / 8 + 2);
+  for (const auto& location : definitions.locations) read_location(*file, location, time.of(definitions.info).map, size / 8 + 2);
   for (const auto& comm : definitions.comms) {
     (void)megascope::expand(comm.members);
     (void)megascope::expand(comm.remote_members);

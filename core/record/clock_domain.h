@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/record/definitions.h"
+
+namespace megascope {
+
+class WireReader;
+class WireWriter;
+
+/// A clock that several processes share, as far as it must be known to place it in the run.
+struct ClockDomain {
+  std::uint64_t id = 0;  ///< hash of ProcessInfo::clock_domain
+  std::int32_t lowest_rank = 0;
+  ClockKind kind = ClockKind::kTsc;
+  std::uint64_t start_ticks = 0;  ///< of the earliest process
+  ClockPoint first;               ///< of the process that lived longest
+  ClockPoint last;
+  std::vector<ClockSample> samples;  ///< of all processes, in no order
+};
+
+/// ClockSample::peer_domain, ClockDomain::id. Never 0.
+std::uint64_t clock_domain_id(const std::string& name);
+
+ClockDomain clock_domain_of(const ProcessInfo& info);
+/// all: one entry a domain, ascending id; stays so.
+void add_clock_domain(std::vector<ClockDomain>& all, ClockDomain domain);
+void serialize(const std::vector<ClockDomain>& domains, WireWriter& to);
+/// Faults are left in the reader.
+std::vector<ClockDomain> parse_clock_domains(WireReader& from);
+
+}  // namespace megascope

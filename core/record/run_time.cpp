@@ -1,0 +1,153 @@
+#include "core/record/run_time.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace megascope {
+namespace {
+
+using Knots = std::vector<TimeMap::Knot>;
+
+constexpr double kLeastRate = 1e-3;  // ns a tick of a clock that can be
+constexpr double kMostRate = 1e3;
+
+bool is_rate(double ns_per_tick) { return ns_per_tick >= kLeastRate && ns_per_tick <= kMostRate; }
+
+double ns_per_tick(const ClockDomain& clock) {
+  if (clock.kind == ClockKind::kMonotonic) return 1.0;
+  const auto ticks = static_cast<double>(clock.last.ticks - clock.first.ticks);
+  const auto elapsed_ns = static_cast<double>(clock.last.monotonic_ns - clock.first.monotonic_ns);
+  // Without two distinct moments (a process that died at once), or with damaged ones, one tick counts as one ns.
+  const double rate = clock.last.ticks > clock.first.ticks ? elapsed_ns / ticks : 0.0;
+  return is_rate(rate) ? rate : 1.0;
+}
+
+/// By its own CLOCK_REALTIME.
+TimeMap wall_line(const ClockDomain& clock) { return {clock.first.ticks, ns_per_tick(clock), clock.first.realtime_ns}; }
+
+/// One moment on two clocks, and how far off that may be.
+struct Meeting {
+  std::uint64_t ticks = 0;        ///< of the one that is to be placed
+  std::uint64_t known_ticks = 0;  ///< of the one that has been
+  double half_ns = 0.0;
+};
+
+std::uint64_t middle_of(const ClockSample& sample) {
+  return sample.sent_ticks + (sample.received_ticks - sample.sent_ticks) / 2;
+}
+double half_width_ns(const ClockSample& sample, double rate) {
+  return static_cast<double>(sample.received_ticks - sample.sent_ticks) / 2 * rate;
+}
+
+/// In time order, without those that were disturbed: what a busy machine delayed says less than its neighbours.
+std::vector<Meeting> calm(std::vector<Meeting> meetings) {
+  std::sort(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) { return a.ticks < b.ticks; });
+  if (meetings.size() < 3) return meetings;
+  std::vector<double> halves;
+  for (const Meeting& meeting : meetings) halves.push_back(meeting.half_ns);
+  std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2), halves.end());
+  constexpr double kMostOfMedian = 4.0;
+  const double most = kMostOfMedian * halves[halves.size() / 2];
+  // The first and the last stay: between them nothing is extrapolated.
+  const auto end = std::remove_if(meetings.begin() + 1, meetings.end() - 1,
+                                  [most](const Meeting& meeting) { return meeting.half_ns > most; });
+  meetings.erase(end, meetings.end() - 1);
+  return meetings;
+}
+
+DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, double rate) {
+  DomainTime time{.map = {}, .is_measured = true, .error_ns = known.error_ns};
+  Knots knots;
+  double most_ns = 0.0;
+  for (const Meeting& meeting : meetings) {
+    const TimeMap::Knot knot{meeting.ticks, known.map.to_signed_ns(meeting.known_ticks)};
+    if (!knots.empty()) {
+      const double piece = static_cast<double>(knot.time_ns - knots.back().time_ns) /
+                           static_cast<double>(knot.ticks - knots.back().ticks);
+      if (knot.ticks <= knots.back().ticks || !is_rate(piece)) continue;
+    }
+    knots.push_back(knot);
+    most_ns = std::max(most_ns, meeting.half_ns);
+  }
+  time.map = TimeMap::through(knots, rate);
+  time.error_ns += most_ns;
+  return time;
+}
+
+/// Places domain after domain, from the one whose time is the run's.
+class Placement {
+ public:
+  explicit Placement(const std::vector<ClockDomain>& domains) : domains_(domains), times_(domains.size()), is_placed_(domains.size()) {
+    for (std::size_t i = 0; i < domains.size(); ++i) index_[domains[i].id] = i;
+    for (std::size_t i = 0; i < domains.size(); ++i) {
+      for (const ClockSample& sample : domains[i].samples) add_meeting(i, sample);
+    }
+  }
+
+  const std::vector<DomainTime>& run() {
+    const auto root = std::min_element(domains_.begin(), domains_.end(), [](const ClockDomain& a, const ClockDomain& b) {
+      return a.lowest_rank < b.lowest_rank;
+    });
+    const auto first = static_cast<std::size_t>(root - domains_.begin());
+    place(first, {.map = wall_line(*root), .is_measured = true, .error_ns = 0.0});
+    for (; !next_.empty(); next_.pop()) place_neighbours(next_.front());
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      if (!is_placed_[i]) times_[i].map = wall_line(domains_[i]);
+    }
+    return times_;
+  }
+
+ private:
+  void add_meeting(std::size_t asker, const ClockSample& sample) {
+    const auto peer = index_.find(sample.peer_domain);
+    if (peer == index_.end() || peer->second == asker || sample.received_ticks < sample.sent_ticks) return;
+    const double half_ns = half_width_ns(sample, ns_per_tick(domains_[asker]));
+    const std::uint64_t middle = middle_of(sample);
+    meetings_[peer->second][asker].push_back({middle, sample.peer_ticks, half_ns});
+    meetings_[asker][peer->second].push_back({sample.peer_ticks, middle, half_ns});
+  }
+  void place(std::size_t domain, DomainTime time) {
+    times_[domain] = std::move(time);
+    is_placed_[domain] = true;
+    next_.push(domain);
+  }
+  void place_neighbours(std::size_t known) {
+    for (const auto& [domain, meetings] : meetings_[known]) {
+      if (!is_placed_[domain]) place(domain, placed_by(calm(meetings), times_[known], ns_per_tick(domains_[domain])));
+    }
+  }
+
+  const std::vector<ClockDomain>& domains_;
+  std::vector<DomainTime> times_;
+  std::vector<bool> is_placed_;
+  std::map<std::uint64_t, std::size_t> index_;
+  std::map<std::size_t, std::map<std::size_t, std::vector<Meeting>>> meetings_;  ///< by the known one, then the other
+  std::queue<std::size_t> next_;
+};
+
+/// When its first process began. A damaged start lies anywhere.
+std::int64_t start_of(const ClockDomain& clock, const TimeMap& map) {
+  constexpr std::int64_t kMostNs = std::int64_t{1} << 60;
+  const std::int64_t first_ns = map.to_signed_ns(clock.first.ticks);
+  return std::clamp(map.to_signed_ns(clock.start_ticks), first_ns - kMostNs, first_ns + kMostNs);
+}
+
+}  // namespace
+
+RunTime run_time_of(const std::vector<ClockDomain>& domains) {
+  Placement placement(domains);
+  const std::vector<DomainTime>& times = placement.run();
+  RunTime run;
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const std::int64_t start_ns = start_of(domains[i], times[i].map);
+    if (i == 0 || start_ns < run.start_realtime_ns) run.start_realtime_ns = start_ns;
+  }
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    DomainTime& time = run.domains[domains[i].id];
+    time = times[i];
+    time.map = times[i].map.counted_from(run.start_realtime_ns);
+  }
+  return run;
+}
+
+}  // namespace megascope

@@ -1,0 +1,127 @@
+"""Clocks of ranks that differ: how far the run's time is from the truth, which only this test knows.
+
+  clock_test.py PROGRAM CLOCK_ERROR LIBRARY COMMAND TOOLS MPIRUN...
+"""
+
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, CLOCK_ERROR, LIBRARY, COMMAND, TOOLS, *MPIRUN = sys.argv[1:]
+sys.path.insert(0, TOOLS)
+import launch  # noqa: E402
+
+# What the corrected time may be off besides the delays of messages: the wrong clocks count in double precision, and ns.
+ROUNDING_NS = 60
+FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
+
+
+class Clocks(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="clock_test.")
+        self.run_folder = self.folder + "/run"
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def words(self, ranks, seconds, preload="", **options):
+        variables = {"LD_PRELOAD": LIBRARY + preload, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_SCRATCH": self.folder,
+                     "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **options}
+        return [*launch.setting(MPIRUN, **variables), "-n", str(ranks), PROGRAM, str(seconds)]
+
+    def play(self, ranks, seconds, **options):
+        command = [*MPIRUN, *self.words(ranks, seconds, **options)]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
+
+    def error(self, clocks=""):
+        result = subprocess.run([CLOCK_ERROR, self.run_folder, *clocks.split("+")], capture_output=True, text=True, timeout=100,
+                                check=True)
+        return json.loads(result.stdout)
+
+    def assert_right(self, found, domains):
+        """As right as messages can tell: half of the quickest question and answer, at each moment that was measured, and in
+        between no worse, because these clocks run evenly."""
+        self.assertEqual(found["domains"], domains, found)
+        self.assertEqual(found["measured"], domains, found)
+        self.assertGreater(found["calls"], 100, found)
+        self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
+
+    def test_one_clock_is_left_as_it_is(self):
+        self.play(2, 0.2, MEGASCOPE_CLOCK="monotonic")
+        found = self.error()
+        self.assertEqual((found["domains"], found["samples"]), (1, 0), found)
+        self.assertLessEqual(found["max_ns"], 1, found)
+
+    def test_offset_and_drift(self):
+        for clocks in ("1/1000000000/100", "1/-1000000000/-100", "0/5000000/50+1/0/-100"):
+            with self.subTest(clocks=clocks):
+                shutil.rmtree(self.run_folder, ignore_errors=True)
+                self.play(2, 1, MEGASCOPE_TEST_CLOCK=clocks)
+                found = self.error(clocks)
+                self.assert_right(found, domains=2)
+                self.assertEqual(found["samples"], 2, "at start and end")
+
+    def test_five_clocks_are_composed_along_the_tree(self):
+        clocks = "1/1000000000/100+2/-5000000/-50+3/77/3.5+4/-999999999/-100"
+        self.play(5, 1, MEGASCOPE_TEST_CLOCK=clocks)
+        self.assert_right(self.error(clocks), domains=5)
+
+    def test_unsteady_readings(self):
+        clocks = "1/1000000/20/500"
+        self.play(2, 1, MEGASCOPE_TEST_CLOCK=clocks)
+        found = self.error(clocks)
+        self.assertLessEqual(found["max_ns"], found["bound_ns"] + 500 + ROUNDING_NS, found)
+
+    def test_compared_again_while_the_program_runs(self):
+        clocks = "1/1000000000/100"
+        self.play(2, 2, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")
+        found = self.error(clocks)
+        self.assert_right(found, domains=2)
+        self.assertGreaterEqual(found["samples"], 5, "start, end, and in between")
+        self.assertLessEqual(found["samples"], 14, "not more often than asked for")
+
+    def test_a_run_that_is_killed_knows_its_clocks(self):
+        clocks = "1/1000000000/100"
+        process = subprocess.Popen([*MPIRUN, *self.words(2, 60, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+        time.sleep(3)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True)
+        for pid in children.stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+        process.wait(timeout=60)
+        subprocess.run([COMMAND, "recover", self.run_folder], capture_output=True, check=True, timeout=60)
+        found = self.error(clocks)
+        self.assert_right(found, domains=2)
+        self.assertGreaterEqual(found["samples"], 2)
+
+    def test_a_clock_that_lies_about_itself_is_found_out(self):
+        """Both claim to be CLOCK_MONOTONIC of this boot; one is a thousand seconds and 100 ppm off."""
+        if FAKETIME is None:
+            self.skipTest("libfaketime is not installed")
+        if launch.is_hydra(MPIRUN):
+            self.skipTest("words of Open MPI's launcher")
+        first = self.words(1, 2, MEGASCOPE_CLOCK="monotonic", MEGASCOPE_SYNC_INTERVAL="0.5")
+        second = self.words(1, 2, preload=":" + FAKETIME, MEGASCOPE_CLOCK="monotonic", MEGASCOPE_SYNC_INTERVAL="0.5",
+                            FAKETIME="+1000s x1.0001", FAKETIME_DONT_RESET="1")
+        result = subprocess.run([*MPIRUN, *first, ":", *second], cwd=self.folder, capture_output=True, text=True, timeout=100,
+                                check=True)
+        self.assertIn("steps", result.stdout)
+        found = self.error()
+        self.assertEqual((found["domains"], found["measured"]), (2, 2), found)
+        self.assertGreaterEqual(found["samples"], 3)
+        self.assertEqual(found["reversed"], 0, "in the corrected time everybody enters before anybody leaves")
+
+    def test_words_that_say_nothing_are_told(self):
+        result = self.play(2, 0.1, MEGASCOPE_TEST_CLOCK="1/x/2+0/0/0+1/5", MEGASCOPE_SYNC_INTERVAL="soon")
+        for word in ("1/x/2", "1/5"):
+            self.assertIn(f"MEGASCOPE_TEST_CLOCK: {word} is not <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]", result.stderr)
+        self.assertIn("MEGASCOPE_SYNC_INTERVAL=soon: accepted is a number of seconds", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

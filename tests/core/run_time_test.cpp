@@ -1,0 +1,134 @@
+#include "core/record/run_time.h"
+
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "core/record/wire.h"
+
+namespace megascope {
+namespace {
+
+ClockDomain domain(std::uint64_t id, std::int32_t rank, std::uint64_t start, ClockPoint first, ClockPoint last,
+                   std::vector<ClockSample> samples = {}) {
+  return {.id = id, .lowest_rank = rank, .kind = ClockKind::kTsc, .start_ticks = start, .first = first, .last = last,
+          .samples = std::move(samples)};
+}
+/// Two ticks a ns, from 10000 at 5 ms.
+ClockDomain reference() { return domain(1, 0, 10'000, {10'000, 0, 5'000'000}, {30'000, 10'000, 5'010'000}); }
+
+TEST(RunTime, GivesProcessesOfOneDomainOneLine) {
+  // The second process starts 2000 ticks later and measured its own moments.
+  std::vector<ClockDomain> domains;
+  add_clock_domain(domains, domain(1, 1, 12'000, {12'000, 1'003, 5'001'007}, {20'000, 5'000, 5'005'000}));
+  add_clock_domain(domains, reference());
+  ASSERT_EQ(domains.size(), 1u);
+  const RunTime time = run_time_of(domains);
+  EXPECT_EQ(time.start_realtime_ns, 5'000'000);
+  EXPECT_EQ(time.domains.at(1).map.to_ns(12'000), 1000u);
+}
+
+TEST(RunTime, PlacesUnmeasuredDomainsByTheClockOnTheWall) {
+  // The second node counts one tick a ns from another zero, and starts 300 ns after the first by the wall clock.
+  const RunTime time = run_time_of({reference(), domain(2, 1, 700, {700, 0, 5'000'300}, {1'700, 1'000, 5'001'300})});
+  EXPECT_EQ(time.start_realtime_ns, 5'000'000);
+  EXPECT_EQ(time.domains.at(2).map.to_ns(700), 300u);
+  EXPECT_EQ(time.domains.at(2).map.to_ns(1'700), 1'300u);
+  EXPECT_TRUE(time.domains.at(1).is_measured);
+  EXPECT_FALSE(time.domains.at(2).is_measured);
+}
+
+TEST(RunTime, BeginsWithTheEarliestProcess) {
+  // Recording began 400 ticks (200 ns) before the moment that was measured.
+  ClockDomain early = reference();
+  early.start_ticks = 9'600;
+  const RunTime time = run_time_of({early});
+  EXPECT_EQ(time.start_realtime_ns, 4'999'800);
+  EXPECT_EQ(time.domains.at(1).map.to_ns(9'600), 0u);
+  EXPECT_EQ(time.domains.at(1).map.to_ns(10'000), 200u);
+}
+
+TEST(RunTime, TakesATickForANanosecondWhereOnlyOneMomentIsKnown) {
+  const RunTime time = run_time_of({domain(1, 0, 10'000, {10'000, 5, 5'000'000}, {10'000, 5, 5'000'000})});
+  EXPECT_EQ(time.domains.at(1).map.to_ns(10'250), 250u);
+}
+
+/// A clock of one tick a ns that is wrong by the wall by a second: its tick t is the reference's 2 t + 4000.
+ClockSample asked_at(std::uint64_t ticks, std::uint64_t width = 20) {
+  return {.peer_domain = 1, .sent_ticks = ticks - width / 2, .received_ticks = ticks + width / 2, .peer_ticks = 2 * ticks + 4'000};
+}
+ClockPoint wrong(std::uint64_t ticks) { return {ticks, static_cast<std::int64_t>(ticks), 1'005'000'000}; }
+
+TEST(RunTime, PlacesADomainByWhatItMeasured) {
+  const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), {asked_at(4'000), asked_at(9'000)})});
+  const DomainTime& second = time.domains.at(2);
+  EXPECT_TRUE(second.is_measured);
+  EXPECT_EQ(second.map.to_ns(4'000), 1'000u);  // 12000 of the reference's ticks
+  EXPECT_EQ(second.map.to_ns(8'000), 5'000u);
+  EXPECT_EQ(second.map.to_ns(10'000), 7'000u) << "behind the last measurement as before it";
+  EXPECT_NEAR(second.error_ns, 10.0, 1e-9) << "half of what the answers took";
+  EXPECT_EQ(time.start_realtime_ns, 5'000'000) << "the run's time is the reference's";
+}
+
+TEST(RunTime, IsThatOfTheLowestRank) {
+  // The reference asked the other clock, instead of the other way round.
+  ClockDomain asker = reference();
+  asker.lowest_rank = 1;
+  asker.samples = {{.peer_domain = 2, .sent_ticks = 11'980, .received_ticks = 12'020, .peer_ticks = 4'000}};
+  const RunTime time = run_time_of({asker, domain(2, 0, 4'000, {4'000, 0, 7'000'000}, {14'000, 10'000, 7'010'000})});
+  EXPECT_EQ(time.domains.at(1).map.to_signed_ns(12'000), time.domains.at(2).map.to_signed_ns(4'000));
+  EXPECT_NEAR(time.domains.at(1).error_ns, 10.0, 1e-9);
+}
+
+TEST(RunTime, ComposesLinesAlongAChain) {
+  // The third knows only the second: its tick t is the second's 3 t. It is not told in which order domains come.
+  const ClockDomain third = domain(9, 2, 1'500, {1'500, 0, 0}, {3'000, 1'500, 1'500},
+                                   {{.peer_domain = 5, .sent_ticks = 1'495, .received_ticks = 1'505, .peer_ticks = 4'500},
+                                    {.peer_domain = 5, .sent_ticks = 2'995, .received_ticks = 3'005, .peer_ticks = 9'000}});
+  const ClockDomain second = domain(5, 1, 4'000, wrong(4'000), wrong(9'000), {asked_at(4'000), asked_at(9'000)});
+  const RunTime time = run_time_of({reference(), second, third});
+  EXPECT_EQ(time.domains.at(9).map.to_ns(2'000), time.domains.at(5).map.to_ns(6'000));
+  EXPECT_EQ(time.domains.at(9).map.to_ns(2'000), 3'000u);
+  EXPECT_TRUE(time.domains.at(9).is_measured);
+  EXPECT_NEAR(time.domains.at(9).error_ns, 15.0, 1e-9) << "errors add up";
+}
+
+TEST(RunTime, LeavesOutMeasurementsThatWereDisturbed) {
+  std::vector<ClockSample> samples = {asked_at(4'000), asked_at(5'000), asked_at(6'000), asked_at(9'000)};
+  samples[2].received_ticks += 1'500;  // the answer was late, and its middle is wrong
+  const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), samples)});
+  EXPECT_EQ(time.domains.at(2).map.to_ns(6'000), 3'000u);
+  EXPECT_NEAR(time.domains.at(2).error_ns, 10.0, 1e-9);
+}
+
+TEST(RunTime, SurvivesDamagedSamples) {
+  const std::vector<ClockSample> samples = {
+      {.peer_domain = 1, .sent_ticks = 9, .received_ticks = 3, .peer_ticks = 1},
+      {.peer_domain = 77, .sent_ticks = 1, .received_ticks = 3, .peer_ticks = 1},
+      {.peer_domain = 2, .sent_ticks = 1, .received_ticks = 3, .peer_ticks = 1},
+      {.peer_domain = 1, .sent_ticks = 0, .received_ticks = ~std::uint64_t{0}, .peer_ticks = ~std::uint64_t{0}},
+      asked_at(4'000), asked_at(4'000)};
+  const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), samples)});
+  EXPECT_TRUE(time.domains.at(2).is_measured);
+  EXPECT_GE(time.domains.at(2).map.to_ns(5'000), time.domains.at(2).map.to_ns(4'000));
+}
+
+TEST(ClockDomains, TravelAsBytes) {
+  const std::vector<ClockDomain> domains = {reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), {asked_at(4'000)})};
+  std::vector<std::byte> bytes;
+  WireWriter writer(bytes);
+  serialize(domains, writer);
+  WireReader reader(bytes);
+  const std::vector<ClockDomain> read = parse_clock_domains(reader);
+  EXPECT_TRUE(reader.is_at_end());
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].samples, domains[1].samples);
+  EXPECT_EQ(read[1].last, domains[1].last);
+  EXPECT_EQ(read[0].start_ticks, domains[0].start_ticks);
+  WireReader cut(std::span<const std::byte>(bytes).first(bytes.size() / 2));
+  (void)parse_clock_domains(cut);
+  EXPECT_FALSE(cut.is_ok());
+}
+
+}  // namespace
+}  // namespace megascope
