@@ -28,6 +28,8 @@ TEST(Options, AreTheDefaultsWhenNothingIsSet) {
   EXPECT_EQ(loaded.values.buffer_policy, BufferPolicy::kStop);
   EXPECT_THAT(loaded.values.exports, IsEmpty());
   EXPECT_EQ(loaded.values.clock, ClockChoice::kAuto);
+  EXPECT_EQ(loaded.values.sync_interval.value, 10.0);
+  EXPECT_THAT(loaded.values.test_clock.items, IsEmpty());
   EXPECT_FALSE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kFull);
   EXPECT_FALSE(loaded.values.strict);
@@ -41,7 +43,8 @@ TEST(Options, AreReadFromTheEnvironment) {
       load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
             "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
             "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
-            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1"});
+            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1",
+            "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -50,6 +53,8 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_THAT(loaded.values.exports, ElementsAre("otf2"));
   EXPECT_EQ(loaded.values.clock, ClockChoice::kMonotonic);
   EXPECT_THAT(loaded.values.mpi.items, ElementsAre("-MPI_Iprobe", "coll"));
+  EXPECT_EQ(loaded.values.sync_interval.value, 0.5);
+  EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);
   EXPECT_TRUE(loaded.values.strict);
@@ -57,6 +62,16 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_THAT(loaded.problems, IsEmpty());
   EXPECT_FALSE(loaded.is_refused());
   EXPECT_THAT(loaded.sources, ::testing::Each(OptionSource::kEnvironment));
+}
+
+TEST(Options, ReadSecondsWithinTheirBounds) {
+  EXPECT_EQ(load({"MEGASCOPE_SYNC_INTERVAL=0"}).values.sync_interval.value, 0.0);
+  EXPECT_EQ(load({"MEGASCOPE_SYNC_INTERVAL= 2.5 "}).values.sync_interval.value, 2.5);
+  for (const char* bad : {"-1", "nan", "inf", "1e300", "2 s", "soon", "86401"}) {
+    const LoadedOptions loaded = load({std::string("MEGASCOPE_SYNC_INTERVAL=") + bad});
+    EXPECT_EQ(loaded.values.sync_interval.value, 10.0) << bad;
+    EXPECT_EQ(loaded.problems.size(), 1u) << bad;
+  }
 }
 
 TEST(Options, AcceptCommaPlusAndColonInLists) {
