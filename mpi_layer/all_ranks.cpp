@@ -1,12 +1,19 @@
 #include "mpi_layer/all_ranks.h"
 
 #include <mpi.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <string>
+#include <vector>
 
+#include "core/base/clock.h"
+#include "core/base/text.h"
 #include "core/base/version.h"
+#include "core/config/environment.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/board.h"
+#include "mpi_layer/hash.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -14,33 +21,61 @@ namespace {
 
 using board::Answer;
 
-constexpr char kHereKey[] = "megascope.here";  // of every rank: "<library version>:<run id>"
+constexpr char kHereKey[] = "megascope.here";  // of every rank, before PMPI_Init: see here_text()
+constexpr char kOutKey[] = "megascope.out";    // of every rank: it has left PMPI_Init
+constexpr char kProtocol[] = "2";              // of our messages: moves when what is sent in MPI_Init, and by whom, changes
 constexpr std::size_t kMaxListed = 32;
 constexpr int kTries = 3;  // of a question that the launcher failed to answer
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+constexpr timespec kPause{0, 1'000'000};
 constexpr int kTag = 0;
 constexpr std::uint8_t kNotAll = 0;
 constexpr std::uint8_t kAll = 1;
 
 bool g_is_open = false;
 
-std::string here_text(const std::string& run_id) { return std::string(kVersion) + ":" + run_id; }
+/// The node as launchers tell it apart.
+std::string node_name() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return config::environment_value("SLURMD_NODENAME") + "." + host;
+}
+/// Without ':' and blanks.
+std::string own_node() { return std::to_string(hash_text(node_name().c_str())); }
+
+std::string here_text(const std::string& run_id) {
+  return std::string(kProtocol) + ":" + kVersion + ":" + own_node() + ":" + run_id;
+}
 
 /// What the library has put up in `rank`, as far as the launcher knows.
 struct Notice {
+  std::string protocol;
   std::string version;  ///< empty: it has not
+  std::string node;
   std::string run_id;
 
-  bool is_ours() const { return version == kVersion; }
+  bool is_ours() const { return version == kVersion && protocol == kProtocol; }
 };
 Notice notice_of(std::int32_t rank) {
   std::string here;
   Answer answer = Answer::kError;
   for (int i = 0; i < kTries && answer == Answer::kError; ++i) answer = board::get(rank, kHereKey, here);
-  if (answer != Answer::kText) return {};
-  const std::size_t end = here.find(':');
-  return end == std::string::npos ? Notice{} : Notice{here.substr(0, end), here.substr(end + 1)};
+  const std::vector<std::string> words = answer == Answer::kText ? split_list(here) : std::vector<std::string>();
+  if (words.size() != 4) return {.protocol = {}, .version = words.empty() ? std::string() : "another", .node = {}, .run_id = {}};
+  return {.protocol = words[0], .version = words[1], .node = words[2], .run_id = words[3]};
 }
 bool has_library(std::int32_t rank) { return notice_of(rank).is_ours(); }
+
+/// Until a rank on another node has left PMPI_Init: Open MPI 4.1's TCP transport may crash in a process that is still in there when
+/// somebody sends to it (docs/decisions/0003-all-ranks.md). Not longer than launchers take to tell.
+void wait_until_out(std::int32_t rank, const Notice& notice) {
+  if (notice.node == own_node()) return;
+  const std::uint64_t begin_ns = clock::monotonic_ns();
+  for (std::string text; board::get_late(rank, kOutKey, text) != Answer::kText;) {
+    if (clock::monotonic_ns() - begin_ns > kPatienceNs) return;
+    nanosleep(&kPause, nullptr);
+  }
+}
 
 /// A communicator of this process and another one that has the library and makes it too. No other process takes part.
 class Pair {
@@ -94,13 +129,13 @@ class CompanyTree {
 
  private:
   std::uint8_t ask_above(std::int32_t parent) {
-    if (!has_library(parent)) return kNotAll;
+    if (!is_here(parent)) return kNotAll;
     Pair pair(world_, rank_, parent);
     pair.send(is_complete_ ? kAll : kNotAll);
     return pair.receive();
   }
   std::uint8_t ask_below(std::int32_t child, std::int32_t mask) {
-    if (!has_library(child)) {
+    if (!is_here(child)) {
       is_complete_ = false;
       (void)ask(mask << 1);
       return kNotAll;
@@ -111,6 +146,13 @@ class CompanyTree {
     const std::uint8_t answer = is_complete_ ? above : kNotAll;
     pair.send(answer);
     return answer;
+  }
+
+  static bool is_here(std::int32_t neighbour) {
+    const Notice notice = notice_of(neighbour);
+    if (!notice.is_ours()) return false;
+    wait_until_out(neighbour, notice);
+    return true;
   }
 
   std::int32_t rank_;
@@ -127,8 +169,12 @@ void announce_presence(const std::string& run_id) {
   if (!g_is_open) board::close();
 }
 
+bool can_ask() noexcept { return g_is_open; }
+
 void share_notices() {
-  if (g_is_open) board::share();
+  if (!g_is_open) return;
+  (void)board::put(kOutKey, "1");
+  board::share();
 }
 
 std::string ask_run_id_of_rank_0() {
@@ -138,7 +184,8 @@ std::string ask_run_id_of_rank_0() {
 }
 
 bool is_lowest_here(std::int32_t world_rank) {
-  for (std::int32_t rank = 0; g_is_open && rank < world_rank; ++rank) {
+  // The nearest first: where many ranks in a row are without, only the one behind them has to ask for all of these.
+  for (std::int32_t rank = world_rank; g_is_open && rank-- > 0;) {
     if (has_library(rank)) return false;
   }
   return g_is_open || world_rank == 0;

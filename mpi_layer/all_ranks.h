@@ -11,7 +11,10 @@ namespace megascope::mpi {
 
 /// Before PMPI_Init: tells the others that we are here. run_id: of this process, used if it is rank 0.
 void announce_presence(const std::string& run_id);
-/// After PMPI_Init, before anything else here: from now on the launcher takes the process's end from MPI alone.
+/// Can ask_company() ask? After announce_presence().
+bool can_ask() noexcept;
+/// After PMPI_Init, before anything else here: tells the others that this process has left it. From now on the launcher takes the
+/// process's end from MPI alone.
 void share_notices();
 /// After PMPI_Init: rank 0's run id, or empty when it is not known to have the library. One local question.
 std::string ask_run_id_of_rank_0();

@@ -6,6 +6,7 @@ namespace megascope::mpi::board {
 bool open() { return false; }
 bool put(const char*, const std::string&) { return false; }
 Answer get(std::int32_t, const char*, std::string&) { return Answer::kError; }
+Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kError; }
 void share() {}
 void close() {}
 

@@ -23,6 +23,7 @@ struct Pmix {
 };
 Pmix g_pmix;
 bool g_is_open = false;  ///< PMIx counts who has opened it
+constexpr const char* kFetchAgain = "pmix.get.refresh";  ///< PMIX_GET_REFRESH_CACHE, which headers before PMIx 4 lack
 constexpr const char* kLibrary = "libpmix.so.2";
 
 template <class Function>
@@ -68,16 +69,21 @@ pmix_info_t asks_for(const char* attribute) {
   return info;
 }
 
-}  // namespace
+pmix_info_t waits_at_most(int seconds) {
+  pmix_info_t info{};
+  std::strncpy(info.key, PMIX_TIMEOUT, PMIX_MAX_KEYLEN);
+  info.value.type = PMIX_INT;
+  info.value.data.integer = seconds;
+  return info;
+}
 
-/// Asked for an immediate answer, servers look only at what they have: everything that was put up before PMPI_Init.
-Answer get(std::int32_t rank, const char* key, std::string& text) {
+template <std::size_t kCount>
+Answer get_with(const pmix_info_t (&how)[kCount], std::int32_t rank, const char* key, std::string& text) {
   pmix_proc_t proc{};
   std::memcpy(proc.nspace, g_pmix.me.nspace, sizeof proc.nspace);
   proc.rank = static_cast<pmix_rank_t>(rank);
   pmix_value_t* value = nullptr;
-  const pmix_info_t at_once = asks_for(PMIX_IMMEDIATE);
-  const pmix_status_t status = g_pmix.get(&proc, key, &at_once, 1, &value);
+  const pmix_status_t status = g_pmix.get(&proc, key, how, kCount, &value);
   if (status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT) return Answer::kNothing;
   if (status != PMIX_SUCCESS) return Answer::kError;
   if (value == nullptr) return Answer::kNothing;
@@ -86,6 +92,20 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   if (is_text) free(value->data.string);
   free(value);
   return is_text ? Answer::kText : Answer::kNothing;
+}
+
+}  // namespace
+
+/// Asked for an immediate answer, servers look only at what they have: everything that was put up before PMPI_Init.
+Answer get(std::int32_t rank, const char* key, std::string& text) {
+  return get_with({asks_for(PMIX_IMMEDIATE)}, rank, key, text);
+}
+
+Answer get_late(std::int32_t rank, const char* key, std::string& text) {
+  constexpr int kTimeoutS = 1;
+  const Answer known = get(rank, key, text);  // another rank of this node may have fetched it
+  if (known != Answer::kNothing) return known;
+  return get_with({asks_for(kFetchAgain), waits_at_most(kTimeoutS)}, rank, key, text);
 }
 
 void share() {

@@ -1,5 +1,7 @@
 #include "mpi_layer/clock_sync.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,9 +9,8 @@
 #include "core/base/clock.h"
 #include "core/record/clock_domain.h"
 #include "mpi_layer/comms.h"
-#include "mpi_layer/control.h"
+#include "mpi_layer/hash.h"
 #include "mpi_layer/mpi_collective.h"
-#include "mpi_layer/ping_pong.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -19,10 +20,14 @@ ClockSync* g_clock_sync = nullptr;
 namespace {
 
 // Within a domain the question is only whether it is one clock; between two the quickest answer counts.
-constexpr PingLimits kCheck{.least = 2, .patience = 0, .most = 4, .budget_ns = 1'000'000};
+constexpr PingLimits kCheck{.least = 3, .patience = 1, .most = 4, .budget_ns = 1'000'000};
 constexpr PingLimits kMeasure{.least = 8, .patience = 32, .most = 400, .budget_ns = 2'000'000};
 constexpr std::uint32_t kFirstCollective = 16;
 constexpr double kMostGrowth = 8.0;
+constexpr double kMostAhead = 4096.0;  // collectives: if they come slower from now on, not too late
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+constexpr int kTagOfAll = 2;   // in MPI_Init and MPI_Finalize, where everybody comes
+constexpr int kTagOfSome = 3;  // in between: what is left over from there answers no question of the others
 constexpr std::int32_t kNobody = -1;
 
 std::string domain_name(const std::string& claimed, std::int32_t namer) {
@@ -56,8 +61,9 @@ void merge_entries(Collective::Bytes& mine, std::span<const std::byte> theirs) {
 
 }  // namespace
 
-ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s)
-    : world_(world), comm_(own_comm(world)), use_tsc_(use_tsc), interval_ns_(static_cast<std::uint64_t>(interval_s * 1e9)) {}
+ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s, std::uint64_t settings)
+    : world_(world), comm_(own_comm(world)), use_tsc_(use_tsc), interval_ns_(static_cast<std::uint64_t>(interval_s * 1e9)),
+      settings_(settings), next_collective_(kNeverSynced) {}
 
 /// One reduction: a bit is set in all, or in none.
 bool ClockSync::is_same_everywhere(std::uint64_t value) {
@@ -67,48 +73,59 @@ bool ClockSync::is_same_everywhere(std::uint64_t value) {
   return rc == MPI_SUCCESS && all[0] == ~all[1];
 }
 
+Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
+  return {.comm = comm_, .tag = patience_ns == 0 ? kTagOfAll : kTagOfSome, .round = round, .patience_ns = patience_ns};
+}
+
 std::string ClockSync::find_domains(const std::string& claimed) {
   const std::uint64_t claimed_id = clock_domain_id(claimed);
   const bool is_one_claim = is_same_everywhere(claimed_id);
   MPI_Comm members = comm_;
+  bool is_sound = true;
   if (!is_one_claim) {
     constexpr std::uint64_t kColorMask = 0x7FFFFFFF;
-    const int rc = twin<Fn::Comm_split>()(comm_, static_cast<int>(claimed_id & kColorMask), world_.rank(), &members);
-    if (rc != MPI_SUCCESS) return claimed;
+    const auto color = static_cast<int>(claimed_id & kColorMask);
+    is_sound = twin<Fn::Comm_split>()(comm_, color, world_.rank(), &members) == MPI_SUCCESS;
   }
-  const std::string name = domain_name(claimed, check_domain(members));
-  if (!is_one_claim) twin<Fn::Comm_free>()(&members);
+  std::int32_t namer = kNobody;
+  is_sound = is_sound && check_domain(members, namer);
+  if (!is_one_claim && is_sound) twin<Fn::Comm_free>()(&members);
+  const std::string name = domain_name(claimed, namer);
   const std::uint64_t id = clock_domain_id(name);
-  const bool is_one = is_one_claim && is_same_everywhere(id);
-  if (!is_one && !find_leaders(id).is_ok()) leaders_.clear();
-  if (has_several_domains() && interval_ns_ != 0) next_collective_ = kFirstCollective;
+  if (is_one_claim && is_same_everywhere(id)) return name;
+  is_sound = find_leaders(id).is_ok() && is_sound;
+  // All compare clocks, or nobody does.
+  if (!is_same_everywhere(is_sound ? 1 : mix(id, 2))) leaders_.clear();
+  const std::uint64_t settings = mix(settings_, interval_ns_);
+  if (is_same_everywhere(settings) && has_several_domains() && interval_ns_ != 0) next_collective_ = kFirstCollective;
   last_measured_ns_ = last_planned_ns_ = clock::monotonic_ns();
   return name;
 }
 
-/// Down a binomial tree: who shows the time of its parent is of its parent's domain. Returns the rank that the domain has its
+/// Down a binomial tree: who shows the time of its parent is of its parent's domain. namer: the rank that the domain has its
 /// name from, kNobody where it is the claimed one.
-std::int32_t ClockSync::check_domain(MPI_Comm members) {
-  constexpr int kTag = 3;
+bool ClockSync::check_domain(MPI_Comm members, std::int32_t& namer) {
+  const Wire wire{.comm = members, .tag = kTagOfAll, .round = 0, .patience_ns = 0};
   int rank = 0;
   int size = 1;
   twin<Fn::Comm_rank>()(members, &rank);
   twin<Fn::Comm_size>()(members, &size);
-  std::int32_t namer = kNobody;
+  bool is_sound = true;
   int mask = 1;
   for (; mask < size; mask <<= 1) {
     if ((rank & mask) == 0) continue;
+    std::uint64_t parent_namer = 0;
     Pings pings;
-    twin<Fn::Recv>()(&namer, static_cast<int>(sizeof namer), g_handles.byte, rank - mask, kTag, members, MPI_STATUS_IGNORE);
-    if (!ask_clock(members, rank - mask, use_tsc_, kCheck, pings) || !pings.is_same_clock) namer = world_.rank();
+    is_sound = wire.receive(parent_namer, rank - mask) && ask_clock(wire, rank - mask, use_tsc_, kCheck, pings);
+    namer = is_sound && pings.is_same_clock ? static_cast<std::int32_t>(parent_namer) : world_.rank();
     break;
   }
   for (mask >>= 1; mask > 0; mask >>= 1) {
     if (rank + mask >= size) continue;
-    twin<Fn::Send>()(&namer, static_cast<int>(sizeof namer), g_handles.byte, rank + mask, kTag, members);
-    (void)answer_pings(members, rank + mask, use_tsc_);
+    const bool is_heard = wire.send(static_cast<std::uint64_t>(namer), rank + mask) && answer_pings(wire, rank + mask, use_tsc_);
+    is_sound = is_heard && is_sound;
   }
-  return namer;
+  return is_sound;
 }
 
 Status ClockSync::find_leaders(std::uint64_t domain) {
@@ -124,60 +141,94 @@ Status ClockSync::find_leaders(std::uint64_t domain) {
 }
 
 bool ClockSync::measure(ClockSample& sample) {
+  bool has_asked = false;
+  return measure_by(wire(0, 0), sample, has_asked) && has_asked;
+}
+
+bool ClockSync::measure_by(const Wire& wire, ClockSample& sample, bool& has_asked) {
   const auto mine = std::find_if(leaders_.begin(), leaders_.end(),
                                  [this](const Leader& leader) { return leader.rank == world_.rank(); });
-  if (mine == leaders_.end()) return false;
+  if (mine == leaders_.end()) return true;
   const auto index = static_cast<std::size_t>(mine - leaders_.begin());
   for (std::size_t mask = 1; mask < leaders_.size(); mask <<= 1) {
     if ((index & mask) != 0) {
       const Leader& other = leaders_[index - mask];
       Pings pings;
-      if (!ask_clock(comm_, other.rank, use_tsc_, kMeasure, pings)) return false;
+      has_asked = ask_clock(wire, other.rank, use_tsc_, kMeasure, pings);
       sample = pings.best;
       sample.peer_domain = other.domain;
-      return true;
+      return has_asked;
     }
-    if (index + mask < leaders_.size() && !answer_pings(comm_, leaders_[index + mask].rank, use_tsc_)) return false;
+    if (index + mask < leaders_.size() && !answer_pings(wire, leaders_[index + mask].rank, use_tsc_)) return false;
   }
-  return false;
+  return true;
 }
 
+namespace {
+
+// What rank 0 tells: at which collective to come again, and whether to measure now.
+constexpr std::uint64_t kMeasures = std::uint64_t{1} << 32;
+constexpr std::uint32_t next_of(std::uint64_t plan) { return static_cast<std::uint32_t>(plan); }
+
+}  // namespace
+
 /// On rank 0, from how fast collectives come.
-ClockSync::Plan ClockSync::plan_after(std::uint32_t sequence) {
+std::uint64_t ClockSync::plan_after(std::uint32_t sequence) {
   const std::uint64_t now_ns = clock::monotonic_ns();
   const std::uint64_t since_ns = now_ns - last_measured_ns_;
   const bool measures = since_ns >= interval_ns_;
   const std::uint64_t wanted_ns = measures ? interval_ns_ : interval_ns_ - since_ns;
   const auto count = static_cast<double>(std::max(sequence - last_sequence_, std::uint32_t{1}));
-  const double elapsed_ns = static_cast<double>(std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
-  const double ahead = std::clamp(count / elapsed_ns * static_cast<double>(wanted_ns), 1.0, count * kMostGrowth);
+  const auto elapsed_ns = static_cast<double>(std::max(now_ns - last_planned_ns_, std::uint64_t{1}));
+  const double most = std::min(count * kMostGrowth, kMostAhead);
+  const double ahead = std::clamp(count / elapsed_ns * static_cast<double>(wanted_ns), 1.0, most);
   last_planned_ns_ = now_ns;
   last_sequence_ = sequence;
   if (measures) last_measured_ns_ = now_ns;
-  const double next = static_cast<double>(sequence) + ahead;
-  return {.next_collective = next < kNeverSynced ? static_cast<std::uint32_t>(next) : kNeverSynced,
-          .measures = measures ? std::uint32_t{1} : 0};
+  const double next = std::min(static_cast<double>(sequence) + ahead, static_cast<double>(kNeverSynced));
+  return static_cast<std::uint32_t>(next) | (measures ? kMeasures : 0);
 }
 
-bool ClockSync::at_collective(std::uint32_t sequence, ClockSample& sample) {
-  Plan plan{.next_collective = kNeverSynced, .measures = 0};
-  if (world_.rank() == 0) plan = plan_after(sequence);
-  if (!world_.bcast(std::as_writable_bytes(std::span(&plan, 1)), 0).is_ok()) plan = {kNeverSynced, 0};
-  next_collective_ = plan.next_collective;
-  return plan.measures != 0 && measure(sample);
+/// From rank 0 down a binomial tree.
+bool ClockSync::share_plan(const Wire& wire, std::uint64_t& plan) {
+  const int rank = world_.rank();
+  const int size = world_.size();
+  int mask = 1;
+  for (; mask < size; mask <<= 1) {
+    if ((rank & mask) == 0) continue;
+    if (!wire.receive(plan, rank - mask)) return false;
+    break;
+  }
+  for (mask >>= 1; mask > 0; mask >>= 1) {
+    if (rank + mask < size && !wire.send(plan, rank + mask)) return false;
+  }
+  return true;
 }
 
-void sync_before_collective(MpiThread& thread, CallRecord& call) noexcept {
+bool ClockSync::after_collective(std::uint32_t sequence, ClockSample& sample) {
+  const Wire some = wire(sequence, kPatienceNs);
+  std::uint64_t plan = world_.rank() == 0 ? plan_after(sequence) : 0;
+  bool has_asked = false;
+  bool goes_on = share_plan(some, plan);
+  if (goes_on && (plan & kMeasures) != 0) goes_on = measure_by(some, sample, has_asked);
+  // Somebody did not come: its count is another one, or it is in a call that we do not see. Not again.
+  next_collective_ = goes_on ? next_of(plan) : kNeverSynced;
+  return has_asked;
+}
+
+void sync_after_collective(MpiThread& thread, const CallRecord& call) noexcept {
   if (g_clock_sync == nullptr) return;
+  int cancel_state = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  const std::uint64_t begin = clock::ticks(thread.use_tsc);
   ClockSample sample;
-  const bool has_asked = g_clock_sync->at_collective(call.main.sequence, sample);
+  const bool has_asked = g_clock_sync->after_collective(call.main.sequence, sample);
   call.state->sync_at = g_clock_sync->next_collective();
-  const std::uint64_t now = clock::ticks(thread.use_tsc);
   if (Recorder* active = recorder()) {
     if (has_asked) active->add(sample);
-    active->add_overhead(now - call.enter_ticks);
+    active->add_overhead(clock::ticks(thread.use_tsc) - begin);
   }
-  call.enter_ticks = now;  // the wait was ours
+  pthread_setcancelstate(cancel_state, nullptr);
 }
 
 }  // namespace megascope::mpi

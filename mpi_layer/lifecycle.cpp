@@ -10,6 +10,7 @@
 #include "mpi_layer/call_sites.h"
 #include "mpi_layer/clock_sync.h"
 #include "mpi_layer/comms.h"
+#include "mpi_layer/hash.h"
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/other_tool.h"
@@ -67,18 +68,25 @@ namespace {
 
 /// All ranks that are here find each other. MPI_Init is the call that every rank makes.
 void find_others() {
-  const bool is_known = g_world_size == 1 || runtime().is_company_vouched();
+  const bool is_known = g_world_size == 1 || (!can_ask() && runtime().is_company_vouched());
   g_company = is_known ? Company{.is_complete = true, .missing = {}, .reason = {}} : ask_company(g_world_rank, g_world_size);
   if (!g_company.is_complete || g_world_size == 1) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr) g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
 }
 
+/// Equal where the same functions are looked at.
+std::uint64_t selection_hash() {
+  std::uint64_t hash = 0;
+  for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
+  return hash;
+}
+
 /// Where this process's clock lies among those of the others.
 void place_clock(StartFacts& facts) {
   facts.clock_domain = runtime().clock_domain();
   if (g_world == nullptr) return;
-  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s());
+  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(), selection_hash());
   facts.clock_domain = g_clock_sync->find_domains(facts.clock_domain);
   ClockSample sample;
   if (g_clock_sync->measure(sample)) facts.clock_samples.push_back(sample);

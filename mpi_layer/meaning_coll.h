@@ -270,24 +270,21 @@ struct NeighborAlltoallw {
   }
 };
 
-/// A blocking call in which nobody goes on before the last one has come: there our own traffic waits for nothing that the call
-/// does not wait for. Without data it may not wait for everybody.
+/// A blocking call that nobody leaves before the last one has come: right behind it all are there for our own traffic. Without
+/// data it may not wait for everybody.
 template <class Shape>
 inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> || std::is_same_v<Shape, Allreduce> || std::is_same_v<Shape, Alltoall>;
 
 template <class Shape>
 struct Blocking : Shape {
   template <class... Args>
-  [[gnu::always_inline]] static void describe(Thread& thread, Rec& call, Args&&... args) noexcept {
-    Shape::describe(thread, call, args...);
+  [[gnu::always_inline]] static void complete(Thread& thread, Rec& call, int rc, Args&&...) noexcept {
+    if (take_back_refused(call, rc)) return;
     if constexpr (kWaitsForAll<Shape>) {
       if (call.main.kind != FactKind::kCollective || call.main.sequence < call.state->sync_at) [[likely]] return;
-      if (std::is_same_v<Shape, Barrier> || call.main.bytes != 0) sync_before_collective(thread, call);
+      const bool has_waited = rc == MPI_SUCCESS && (std::is_same_v<Shape, Barrier> || call.main.bytes != 0);
+      if (has_waited && call.depth == 0) sync_after_collective(thread, call);
     }
-  }
-  template <class... Args>
-  [[gnu::always_inline]] static void complete(Thread&, Rec& call, int rc, Args&&...) noexcept {
-    take_back_refused(call, rc);
   }
 };
 

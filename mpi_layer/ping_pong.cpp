@@ -1,5 +1,7 @@
 #include "mpi_layer/ping_pong.h"
 
+#include <sched.h>
+
 #include "core/base/clock.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/twins.h"
@@ -7,17 +9,16 @@
 namespace megascope::mpi {
 namespace {
 
-constexpr int kTag = 2;
-constexpr std::uint8_t kAsk = 1;
-constexpr std::uint8_t kDone = 0;
-constexpr std::uint64_t kSlackTicks = 1000;  // readings of one clock on two cores: the TSC is not ordered with memory
+constexpr std::uint64_t kAsk = 1;
+constexpr std::uint64_t kDone = 0;
+constexpr std::uint64_t kSlackTicks = 200;  // readings of one clock on two cores: the TSC is not ordered with memory
+constexpr std::uint64_t kSpinNs = 20'000;   // as long as another core needs at most; then it may need this one
 
-bool send(const void* data, int bytes, int peer, MPI_Comm comm) noexcept {
-  return twin<Fn::Send>()(data, bytes, g_handles.byte, peer, kTag, comm) == MPI_SUCCESS;
-}
-bool receive(void* data, int bytes, int peer, MPI_Comm comm) noexcept {
-  return twin<Fn::Recv>()(data, bytes, g_handles.byte, peer, kTag, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-}
+struct Message {
+  std::uint64_t round;
+  std::uint64_t value;
+};
+constexpr int kMessageBytes = sizeof(Message);
 
 std::uint64_t width(const ClockSample& sample) noexcept { return sample.received_ticks - sample.sent_ticks; }
 
@@ -25,9 +26,38 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
   return sample.peer_ticks + kSlackTicks >= sample.sent_ticks && sample.peer_ticks <= sample.received_ticks + kSlackTicks;
 }
 
+/// Does the request complete within patience_ns? It is over in any case.
+bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
+  const std::uint64_t begin_ns = clock::monotonic_ns();
+  for (int is_done = 0;;) {
+    if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (is_done != 0) return true;
+    const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
+    if (patience_ns != 0 && waited_ns > patience_ns) break;
+    if (waited_ns > kSpinNs) sched_yield();
+  }
+  twin<Fn::Cancel>()(&request);
+  twin<Fn::Wait>()(&request, MPI_STATUS_IGNORE);
+  return false;
+}
+
 }  // namespace
 
-bool ask_clock(MPI_Comm comm, int peer, bool use_tsc, const PingLimits& limits, Pings& result) noexcept {
+bool Wire::send(std::uint64_t value, int peer) const noexcept {
+  const Message message{.round = round, .value = value};
+  return twin<Fn::Send>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm) == MPI_SUCCESS;
+}
+
+bool Wire::receive(std::uint64_t& value, int peer) const noexcept {
+  Message message{.round = 0, .value = 0};
+  MPI_Request request = g_handles.request_null;
+  if (twin<Fn::Irecv>()(&message, kMessageBytes, g_handles.byte, peer, tag, comm, &request) != MPI_SUCCESS) return false;
+  if (!completes(request, patience_ns) || message.round != round) return false;
+  value = message.value;
+  return true;
+}
+
+bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limits, Pings& result) noexcept {
   int best_index = 0;
   std::uint64_t begin_ns = 0;
   for (int i = 0; i < limits.most; ++i) {
@@ -35,8 +65,7 @@ bool ask_clock(MPI_Comm comm, int peer, bool use_tsc, const PingLimits& limits, 
     if (i >= limits.least && clock::monotonic_ns() - begin_ns > limits.budget_ns) break;
     ClockSample sample;
     sample.sent_ticks = clock::ticks(use_tsc);
-    if (!send(&kAsk, 1, peer, comm)) return false;
-    if (!receive(&sample.peer_ticks, sizeof sample.peer_ticks, peer, comm)) return false;
+    if (!wire.send(kAsk, peer) || !wire.receive(sample.peer_ticks, peer)) return false;
     sample.received_ticks = clock::ticks(use_tsc);
     if (i == 0) begin_ns = clock::monotonic_ns();
     result.is_same_clock = result.is_same_clock && may_be_one_clock(sample);
@@ -44,17 +73,15 @@ bool ask_clock(MPI_Comm comm, int peer, bool use_tsc, const PingLimits& limits, 
     result.best = sample;
     best_index = i;
   }
-  return send(&kDone, 1, peer, comm);
+  return wire.send(kDone, peer);
 }
 
-bool answer_pings(MPI_Comm comm, int peer, bool use_tsc) noexcept {
-  while (true) {
-    std::uint8_t question = kDone;
-    if (!receive(&question, 1, peer, comm)) return false;
+bool answer_pings(const Wire& wire, int peer, bool use_tsc) noexcept {
+  for (std::uint64_t question = kAsk; wire.receive(question, peer);) {
     if (question == kDone) return true;
-    const std::uint64_t now = clock::ticks(use_tsc);
-    if (!send(&now, sizeof now, peer, comm)) return false;
+    if (!wire.send(clock::ticks(use_tsc), peer)) return false;
   }
+  return false;
 }
 
 }  // namespace megascope::mpi

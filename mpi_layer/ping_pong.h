@@ -8,6 +8,17 @@
 
 namespace megascope::mpi {
 
+/// Small messages on a communicator of our own, whose ranks `peer` names. What belongs to another round is no answer.
+struct Wire {
+  MPI_Comm comm;
+  int tag;
+  std::uint32_t round;         ///< equal on both sides
+  std::uint64_t patience_ns;   ///< a message that does not arrive for so long will not; 0: waits for ever
+
+  bool send(std::uint64_t value, int peer) const noexcept;
+  bool receive(std::uint64_t& value, int peer) const noexcept;
+};
+
 /// How often a clock is asked: at least `least` times, until `patience` answers in a row were no quicker than the best before
 /// them, at most `most` times; not beyond budget_ns after the first answer.
 struct PingLimits {
@@ -17,14 +28,12 @@ struct PingLimits {
   std::uint64_t budget_ns;
 };
 
-/// Asks the clock of `peer`, a rank in comm, which calls answer_pings() meanwhile; `sample` is the answer that came quickest
-/// (without peer_domain). is_same_clock: each answer lay between question and arrival, so that both may be the same clock.
-/// false: MPI failed.
 struct Pings {
-  ClockSample best;
-  bool is_same_clock = true;
+  ClockSample best;  ///< the answer that came quickest; without peer_domain
+  bool is_same_clock = true;  ///< each answer lay between question and arrival: both may be one clock
 };
-bool ask_clock(MPI_Comm comm, int peer, bool use_tsc, const PingLimits& limits, Pings& result) noexcept;
-bool answer_pings(MPI_Comm comm, int peer, bool use_tsc) noexcept;
+/// Asks the clock of `peer`, which calls answer_pings() meanwhile. false: MPI failed, or the other side did not answer.
+bool ask_clock(const Wire& wire, int peer, bool use_tsc, const PingLimits& limits, Pings& result) noexcept;
+bool answer_pings(const Wire& wire, int peer, bool use_tsc) noexcept;
 
 }  // namespace megascope::mpi

@@ -1,6 +1,7 @@
 #include "core/record/clock_domain.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/record/hash.h"
 #include "core/record/wire.h"
@@ -42,6 +43,35 @@ ClockDomain parse_domain(WireReader& from) {
   return domain;
 }
 
+/// Both describe one domain.
+void join(ClockDomain& mine, const ClockDomain& theirs) {
+  mine.lowest_rank = std::min(mine.lowest_rank, theirs.lowest_rank);
+  mine.start_ticks = std::min(mine.start_ticks, theirs.start_ticks);
+  // Of the processes that share a clock, the longest-lived knows its rate best.
+  if (span_ticks(theirs) > span_ticks(mine)) {
+    mine.first = theirs.first;
+    mine.last = theirs.last;
+  }
+  mine.samples.insert(mine.samples.end(), theirs.samples.begin(), theirs.samples.end());
+}
+
+/// count: at least 2, and less than there are.
+std::vector<ClockSample> thinned(std::vector<ClockSample> samples, std::size_t count) {
+  std::sort(samples.begin(), samples.end(), [](const ClockSample& a, const ClockSample& b) { return a.sent_ticks < b.sent_ticks; });
+  std::vector<ClockSample> kept = {samples.front()};
+  const std::size_t parts = count - 2;
+  const std::size_t inner = samples.size() - 2;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto begin = samples.begin() + 1 + static_cast<std::ptrdiff_t>(part * inner / parts);
+    const auto end = samples.begin() + 1 + static_cast<std::ptrdiff_t>((part + 1) * inner / parts);
+    kept.push_back(*std::min_element(begin, end, [](const ClockSample& a, const ClockSample& b) {
+      return a.received_ticks - a.sent_ticks < b.received_ticks - b.sent_ticks;
+    }));
+  }
+  kept.push_back(samples.back());
+  return kept;
+}
+
 }  // namespace
 
 std::uint64_t clock_domain_id(const std::string& name) {
@@ -64,21 +94,28 @@ ClockDomain clock_domain_of(const ProcessInfo& info) {
   return domain;
 }
 
-void add_clock_domain(std::vector<ClockDomain>& all, ClockDomain domain) {
-  const auto at = std::lower_bound(all.begin(), all.end(), domain.id,
-                                   [](const ClockDomain& known, std::uint64_t id) { return known.id < id; });
-  if (at == all.end() || at->id != domain.id) {
-    all.insert(at, std::move(domain));
-    return;
+std::vector<ClockDomain> one_a_domain(std::vector<ClockDomain> processes) {
+  std::stable_sort(processes.begin(), processes.end(), [](const ClockDomain& a, const ClockDomain& b) { return a.id < b.id; });
+  std::vector<ClockDomain> all;
+  for (ClockDomain& domain : processes) {
+    if (all.empty() || all.back().id != domain.id) all.push_back(std::move(domain));
+    else join(all.back(), domain);
   }
-  at->lowest_rank = std::min(at->lowest_rank, domain.lowest_rank);
-  at->start_ticks = std::min(at->start_ticks, domain.start_ticks);
-  // Of the processes that share a clock, the longest-lived knows its rate best.
-  if (span_ticks(domain) > span_ticks(*at)) {
-    at->first = domain.first;
-    at->last = domain.last;
+  return all;
+}
+
+void merge_clock_domains(std::vector<ClockDomain>& all, std::vector<ClockDomain> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  all = one_a_domain(std::move(all));
+}
+
+void thin_out(std::vector<ClockDomain>& all, std::size_t most) {
+  std::size_t askers = 0;
+  for (const ClockDomain& domain : all) askers += domain.samples.empty() ? 0 : 1;
+  const std::size_t share = std::max<std::size_t>(most / std::max<std::size_t>(askers, 1), 2);
+  for (ClockDomain& domain : all) {
+    if (domain.samples.size() > share) domain.samples = thinned(std::move(domain.samples), share);
   }
-  at->samples.insert(at->samples.end(), domain.samples.begin(), domain.samples.end());
 }
 
 void serialize(const std::vector<ClockDomain>& domains, WireWriter& to) {

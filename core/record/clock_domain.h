@@ -26,8 +26,13 @@ struct ClockDomain {
 std::uint64_t clock_domain_id(const std::string& name);
 
 ClockDomain clock_domain_of(const ProcessInfo& info);
-/// all: one entry a domain, ascending id; stays so.
-void add_clock_domain(std::vector<ClockDomain>& all, ClockDomain domain);
+/// Of any number of processes: one entry a domain, ascending id.
+std::vector<ClockDomain> one_a_domain(std::vector<ClockDomain> processes);
+/// Adds the domains of other processes. all, more: one entry a domain, ascending id.
+void merge_clock_domains(std::vector<ClockDomain>& all, std::vector<ClockDomain> more);
+/// Leaves at most `most` samples in all domains together, at least two of each that has them: the quickest of equal parts of the
+/// time, the first and the last.
+void thin_out(std::vector<ClockDomain>& all, std::size_t most);
 void serialize(const std::vector<ClockDomain>& domains, WireWriter& to);
 /// Faults are left in the reader.
 std::vector<ClockDomain> parse_clock_domains(WireReader& from);

@@ -1,12 +1,11 @@
 #include "core/record/run_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 
 namespace megascope {
 namespace {
-
-using Knots = std::vector<TimeMap::Knot>;
 
 constexpr double kLeastRate = 1e-3;  // ns a tick of a clock that can be
 constexpr double kMostRate = 1e3;
@@ -55,23 +54,45 @@ std::vector<Meeting> calm(std::vector<Meeting> meetings) {
   return meetings;
 }
 
-DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, double rate) {
-  DomainTime time{.map = {}, .is_measured = true, .error_ns = known.error_ns};
-  Knots knots;
-  double most_ns = 0.0;
+constexpr double kMostNs = static_cast<double>(std::int64_t{1} << 61);
+
+/// The knots of the meetings, and how far off they may be. Two of them are far enough apart to tell the rate, or one stays.
+struct Knots {
+  std::vector<TimeMap::Knot> knots;
+  std::vector<double> half_ns;
+};
+Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
+  Knots found;
   for (const Meeting& meeting : meetings) {
-    const TimeMap::Knot knot{meeting.ticks, known.map.to_signed_ns(meeting.known_ticks)};
-    if (!knots.empty()) {
-      const double piece = static_cast<double>(knot.time_ns - knots.back().time_ns) /
-                           static_cast<double>(knot.ticks - knots.back().ticks);
-      if (knot.ticks <= knots.back().ticks || !is_rate(piece)) continue;
+    const TimeMap::Knot knot{meeting.ticks, known.to_signed_ns(meeting.known_ticks)};
+    if (std::fabs(static_cast<double>(knot.time_ns)) > kMostNs) continue;
+    if (!found.knots.empty()) {
+      const TimeMap::Knot& last = found.knots.back();
+      const auto elapsed_ns = static_cast<double>(knot.time_ns - last.time_ns);
+      if (knot.ticks <= last.ticks || !is_rate(elapsed_ns / static_cast<double>(knot.ticks - last.ticks))) continue;
     }
-    knots.push_back(knot);
-    most_ns = std::max(most_ns, meeting.half_ns);
+    found.knots.push_back(knot);
+    found.half_ns.push_back(meeting.half_ns);
   }
-  time.map = TimeMap::through(knots, rate);
-  time.error_ns += most_ns;
-  return time;
+  return found;
+}
+
+/// The rate outside of the knots: what first and last tell, where they tell it well enough; else the clock's own.
+double outer_rate(const Knots& found, double own_rate) {
+  constexpr double kMostDoubt = 50e-6;  // quartz clocks are that far off
+  const TimeMap::Knot& first = found.knots.front();
+  const TimeMap::Knot& last = found.knots.back();
+  const auto elapsed_ns = static_cast<double>(last.time_ns - first.time_ns);
+  if (elapsed_ns <= 0 || (found.half_ns.front() + found.half_ns.back()) / elapsed_ns > kMostDoubt) return own_rate;
+  return elapsed_ns / static_cast<double>(last.ticks - first.ticks);
+}
+
+DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, double own_rate) {
+  const Knots found = knots_of(meetings, known.map);
+  if (found.knots.empty()) return {};
+  return {.map = TimeMap::through(found.knots, outer_rate(found, own_rate)),
+          .is_measured = true,
+          .error_ns = known.error_ns + *std::max_element(found.half_ns.begin(), found.half_ns.end())};
 }
 
 /// Places domain after domain, from the one whose time is the run's.
@@ -113,7 +134,9 @@ class Placement {
   }
   void place_neighbours(std::size_t known) {
     for (const auto& [domain, meetings] : meetings_[known]) {
-      if (!is_placed_[domain]) place(domain, placed_by(calm(meetings), times_[known], ns_per_tick(domains_[domain])));
+      if (is_placed_[domain]) continue;
+      DomainTime time = placed_by(calm(meetings), times_[known], ns_per_tick(domains_[domain]));
+      if (time.is_measured) place(domain, std::move(time));
     }
   }
 
@@ -127,9 +150,9 @@ class Placement {
 
 /// When its first process began. A damaged start lies anywhere.
 std::int64_t start_of(const ClockDomain& clock, const TimeMap& map) {
-  constexpr std::int64_t kMostNs = std::int64_t{1} << 60;
-  const std::int64_t first_ns = map.to_signed_ns(clock.first.ticks);
-  return std::clamp(map.to_signed_ns(clock.start_ticks), first_ns - kMostNs, first_ns + kMostNs);
+  constexpr std::int64_t kFarNs = std::int64_t{1} << 60;
+  const std::int64_t first_ns = std::clamp(map.to_signed_ns(clock.first.ticks), -2 * kFarNs, 2 * kFarNs);
+  return std::clamp(map.to_signed_ns(clock.start_ticks), first_ns - kFarNs, first_ns + kFarNs);
 }
 
 }  // namespace

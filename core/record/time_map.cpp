@@ -5,18 +5,16 @@
 namespace megascope {
 
 TimeMap TimeMap::through(const std::vector<Knot>& knots, double ns_per_tick) {
+  TimeMap map(knots.front().ticks, ns_per_tick, knots.front().time_ns);
+  if (knots.size() == 1) return map;
   std::vector<Line> lines;
   for (std::size_t i = 0; i + 1 < knots.size(); ++i) {
     const auto ticks = static_cast<double>(knots[i + 1].ticks - knots[i].ticks);
     const auto elapsed_ns = static_cast<double>(knots[i + 1].time_ns - knots[i].time_ns);
     lines.push_back({knots[i].ticks, scale_of(elapsed_ns / ticks), knots[i].time_ns});
   }
-  if (lines.empty()) lines.push_back({knots.front().ticks, scale_of(ns_per_tick), knots.front().time_ns});
-  TimeMap map;
-  map.first_ = lines.front();
-  if (lines.size() == 1) return map;
-  lines.erase(lines.begin());
-  map.first_end_ticks_ = lines.front().base_ticks;
+  lines.push_back({knots.back().ticks, scale_of(ns_per_tick), knots.back().time_ns});
+  map.first_end_ticks_ = knots.front().ticks;
   map.further_ = std::make_shared<const std::vector<Line>>(std::move(lines));
   return map;
 }

@@ -21,8 +21,7 @@ class TimeMap {
   /// time_ns(ticks) = offset_ns + (ticks - base_ticks) * ns_per_tick.
   TimeMap(std::uint64_t base_ticks, double ns_per_tick, std::int64_t offset_ns)
       : first_{base_ticks, scale_of(ns_per_tick), offset_ns} {}
-  /// Through the knots, at least one, ascending in both clocks; before and behind them as in the piece next to it.
-  /// ns_per_tick: of a single knot.
+  /// Through the knots, at least one, ascending in both clocks; before and behind them at ns_per_tick.
   static TimeMap through(const std::vector<Knot>& knots, double ns_per_tick);
 
   /// The same with times counted from start_ns.
@@ -41,7 +40,8 @@ class TimeMap {
   __extension__ using Wide = __int128;
   static constexpr int kShift = 40;
   static constexpr double kOne = static_cast<double>(std::int64_t{1} << kShift);
-  static std::uint64_t scale_of(double ns_per_tick) { return static_cast<std::uint64_t>(ns_per_tick * kOne + 0.5); }
+  /// Never more than it is: a line must not end behind the beginning of the next.
+  static std::uint64_t scale_of(double ns_per_tick) { return static_cast<std::uint64_t>(ns_per_tick * kOne); }
 
   struct Line {
     std::uint64_t base_ticks = 0;

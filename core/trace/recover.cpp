@@ -145,7 +145,8 @@ Status move_trace(const std::string& from, const std::string& to) {
 }
 
 Liveness liveness_of(const ProcessInfo& info) {
-  const bool is_here = info.pid > 0 && info.clock_domain == clock::domain(info.clock == ClockKind::kTsc);
+  // Behind what the clock claims to be there may be what sets it apart.
+  const bool is_here = info.pid > 0 && info.clock_domain.starts_with(clock::domain(info.clock == ClockKind::kTsc));
   if (!is_here) return Liveness::kUnknown;
   const bool runs = kill(static_cast<pid_t>(info.pid), 0) == 0 || errno == EPERM;
   return runs && !is_zombie(info.pid) ? Liveness::kRuns : Liveness::kGone;

@@ -88,14 +88,14 @@ Status RunSource::open_all(const std::string& folder, const std::vector<std::str
       problems.push_back(status.message());
       continue;
     }
-    add_clock_domain(clocks, clock_domain_of(file->definitions().info));
+    clocks.push_back(clock_domain_of(file->definitions().info));
     files.push_back(std::move(file));
   }
   if (files.empty()) {
     return Status::error(folder + " holds no readable trace" + (problems.empty() ? "" : ": " + problems.front()));
   }
   auto source = std::make_unique<RunSource>();
-  source->time_ = run_time_of(clocks);
+  source->time_ = run_time_of(one_a_domain(std::move(clocks)));
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::int32_t rank = files[i]->definitions().info.world_rank;
     source->world_size_ = std::max(source->world_size_, files[i]->definitions().info.world_size);

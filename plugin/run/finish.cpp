@@ -26,6 +26,7 @@ namespace megascope::run {
 namespace {
 
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
+constexpr std::size_t kMostSharedSamples = 16'384;  // of all clocks; the traces have all of them
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
@@ -174,7 +175,8 @@ std::vector<ClockDomain> Session::share_clocks(Collective& collective) {
   Collective::Bytes bytes = bytes_of_domains(mine);
   const Status status = collective.merge_all(bytes, [&](Collective::Bytes& ours, std::span<const std::byte> theirs) {
     std::vector<ClockDomain> all = parse(ours);
-    for (ClockDomain& domain : parse(theirs)) add_clock_domain(all, std::move(domain));
+    merge_clock_domains(all, parse(theirs));
+    thin_out(all, kMostSharedSamples);
     ours = bytes_of_domains(all);
   });
   return status.is_ok() ? parse(bytes) : mine;

@@ -19,9 +19,8 @@ ClockDomain reference() { return domain(1, 0, 10'000, {10'000, 0, 5'000'000}, {3
 
 TEST(RunTime, GivesProcessesOfOneDomainOneLine) {
   // The second process starts 2000 ticks later and measured its own moments.
-  std::vector<ClockDomain> domains;
-  add_clock_domain(domains, domain(1, 1, 12'000, {12'000, 1'003, 5'001'007}, {20'000, 5'000, 5'005'000}));
-  add_clock_domain(domains, reference());
+  const std::vector<ClockDomain> domains =
+      one_a_domain({domain(1, 1, 12'000, {12'000, 1'003, 5'001'007}, {20'000, 5'000, 5'005'000}), reference()});
   ASSERT_EQ(domains.size(), 1u);
   const RunTime time = run_time_of(domains);
   EXPECT_EQ(time.start_realtime_ns, 5'000'000);
@@ -65,7 +64,7 @@ TEST(RunTime, PlacesADomainByWhatItMeasured) {
   EXPECT_TRUE(second.is_measured);
   EXPECT_EQ(second.map.to_ns(4'000), 1'000u);  // 12000 of the reference's ticks
   EXPECT_EQ(second.map.to_ns(8'000), 5'000u);
-  EXPECT_EQ(second.map.to_ns(10'000), 7'000u) << "behind the last measurement as before it";
+  EXPECT_EQ(second.map.to_ns(10'000), 7'000u) << "behind the last measurement at its own rate";
   EXPECT_NEAR(second.error_ns, 10.0, 1e-9) << "half of what the answers took";
   EXPECT_EQ(time.start_realtime_ns, 5'000'000) << "the run's time is the reference's";
 }
@@ -111,6 +110,41 @@ TEST(RunTime, SurvivesDamagedSamples) {
   const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), samples)});
   EXPECT_TRUE(time.domains.at(2).is_measured);
   EXPECT_GE(time.domains.at(2).map.to_ns(5'000), time.domains.at(2).map.to_ns(4'000));
+}
+
+TEST(RunTime, ExtrapolatesAtTheRateThatWasMeasuredWell) {
+  // Its tick takes 1.0001 ns; it was asked for 20 ticks each time, a second and more apart.
+  const auto sample = [](std::uint64_t ticks) {
+    return ClockSample{.peer_domain = 1, .sent_ticks = ticks - 10, .received_ticks = ticks + 10,
+                       .peer_ticks = 10'000 + ticks * 2 + ticks / 5'000};
+  };
+  const std::uint64_t second = 1'000'000'000;
+  const RunTime time = run_time_of({reference(), domain(2, 1, 0, wrong(0), wrong(5 * second), {sample(second), sample(4 * second)})});
+  EXPECT_NEAR(static_cast<double>(time.domains.at(2).map.to_ns(5 * second)), 5.0005e9, 20.0);
+  EXPECT_NEAR(static_cast<double>(time.domains.at(2).map.to_ns(0)), 0.0, 20.0);
+}
+
+TEST(RunTime, DoesNotTakeTheRateFromMeasurementsThatAreClose) {
+  // 100 ns apart, each 20 ns wide and off by 5: a rate of 1.1.
+  std::vector<ClockSample> samples = {asked_at(4'000), asked_at(4'100)};
+  samples[0].peer_ticks -= 10;
+  samples[1].peer_ticks += 10;
+  const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(900'000), samples)});
+  EXPECT_NEAR(static_cast<double>(time.domains.at(2).map.to_ns(900'000)), 897'000.0, 10.0);
+}
+
+TEST(ClockDomains, AreThinnedOutEvenlyByTheQuickest) {
+  std::vector<ClockSample> samples;
+  for (std::uint64_t i = 0; i < 1000; ++i) samples.push_back(asked_at(4'000 + 100 * i, i % 7 == 3 ? 10 : 40));
+  std::vector<ClockDomain> domains = {reference(), domain(2, 1, 4'000, wrong(4'000), wrong(9'000), samples)};
+  thin_out(domains, 50);
+  const std::vector<ClockSample>& kept = domains[1].samples;
+  ASSERT_EQ(kept.size(), 50u);
+  EXPECT_EQ(kept.front(), samples.front());
+  EXPECT_EQ(kept.back(), samples.back());
+  for (std::size_t i = 1; i + 1 < kept.size(); ++i) EXPECT_EQ(kept[i].received_ticks - kept[i].sent_ticks, 10u) << i;
+  thin_out(domains, 1);
+  EXPECT_EQ(domains[1].samples.size(), 2u) << "the first and the last";
 }
 
 TEST(ClockDomains, TravelAsBytes) {

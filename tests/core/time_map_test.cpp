@@ -21,13 +21,13 @@ TEST(TimeMap, KeepsNanosecondsOverADay) {
 }
 
 TEST(TimeMap, JoinsLinesAtKnots) {
-  const TimeMap map = TimeMap::through({{1000, 0}, {2000, 500}, {3000, 2500}}, 1.0);
+  const TimeMap map = TimeMap::through({{1000, 0}, {2000, 500}, {3000, 2500}}, 0.5);
   EXPECT_EQ(map.to_ns(1000), 0u);
   EXPECT_EQ(map.to_ns(1500), 250u);
   EXPECT_EQ(map.to_ns(2000), 500u);
   EXPECT_EQ(map.to_ns(2500), 1500u);
-  EXPECT_EQ(map.to_ns(3500), 3500u) << "as in the last piece";
-  EXPECT_EQ(map.to_signed_ns(800), -100) << "as in the first";
+  EXPECT_EQ(map.to_ns(3500), 2750u) << "behind the last at the rate that it is given";
+  EXPECT_EQ(map.to_signed_ns(800), -100) << "and before the first";
 }
 
 TEST(TimeMap, OfOneKnotHasTheRateThatItIsGiven) {
@@ -41,6 +41,17 @@ TEST(TimeMap, IsMonotoneOverManyKnots) {
   const TimeMap map = TimeMap::through(knots, 1.0);
   for (std::uint64_t ticks = 1; ticks < 101'000; ++ticks) EXPECT_GE(map.to_ns(ticks), map.to_ns(ticks - 1)) << ticks;
   for (const TimeMap::Knot& knot : knots) EXPECT_EQ(map.to_ns(knot.ticks), static_cast<std::uint64_t>(knot.time_ns));
+}
+
+TEST(TimeMap, IsMonotoneAtTheEndOfLongPieces) {
+  // An hour of a clock of 3 GHz, at rates that no binary fraction hits.
+  const std::uint64_t hour = std::uint64_t{3} * 3600 * 1'000'000'000;
+  for (std::int64_t odd = 0; odd < 100; ++odd) {
+    const std::int64_t end_ns = std::int64_t{3600} * 1'000'000'000 + odd * 7919;
+    const TimeMap map = TimeMap::through({{5, 0}, {5 + hour, end_ns}, {5 + 2 * hour, 2 * end_ns}}, 1.0 / 3);
+    EXPECT_LE(map.to_ns(5 + hour - 1), map.to_ns(5 + hour));
+    EXPECT_NEAR(static_cast<double>(map.to_ns(5 + hour - 1)), static_cast<double>(end_ns), 15.0);
+  }
 }
 
 TEST(TimeMap, CountsFromAnotherStart) {
