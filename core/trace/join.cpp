@@ -31,8 +31,7 @@ class Job {
  public:
   /// Why `part` cannot be of it; empty when nothing speaks against that: it is then taken into account.
   std::string difference(const Part& part) {
-    std::string reason = compare("worlds of", {std::to_string(part.info.world_size), part.path}, world_size_, " ranks");
-    if (reason.empty()) reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
+    std::string reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
     if (reason.empty()) reason = compare("Slurm's steps are", {part.info.job, part.path}, step_);
     return reason;
   }
@@ -42,13 +41,12 @@ class Job {
     std::string text;  ///< empty: it is not known
     std::string path;  ///< of the trace that has it
   };
-  static std::string compare(const char* what, Name name, Name& known, const char* unit = "") {
+  static std::string compare(const char* what, Name name, Name& known) {
     if (known.text.empty()) std::swap(known, name);
     if (name.text.empty() || name.text == known.text) return {};
-    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text + " and " + name.text + unit;
+    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text + " and " + name.text;
   }
 
-  Name world_size_;
   Name world_;
   Name step_;
 };
@@ -73,7 +71,7 @@ std::vector<std::string> traces_of(const std::string& piece) {
   return fs::is_regular_file(piece, error) ? std::vector<std::string>{piece} : find_traces(piece);
 }
 
-Status add_piece(const std::string& piece, Job& job, Parts& parts, std::vector<std::string>& problems) {
+Status read_piece(const std::string& piece, std::vector<Part>& parts, std::vector<std::string>& problems) {
   std::error_code error;
   if (!fs::exists(piece, error)) return Status::error("there is no " + piece);
   bool has_any = false;
@@ -85,13 +83,37 @@ Status add_piece(const std::string& piece, Job& job, Parts& parts, std::vector<s
       continue;
     }
     has_any = true;
-    Part part{.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()};
-    const std::string reason = job.difference(part);
-    if (!reason.empty()) return Status::error(reason);
-    const Status added = add(std::move(part), parts);
-    if (!added.is_ok()) return added;
+    parts.push_back({.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()});
   }
   return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
+}
+
+/// Leaves out traces that tell another size of their world than most: damaged ones. An error where they may be of another world.
+Status settle_world_size(std::vector<Part>& parts, std::vector<std::string>& problems) {
+  std::map<std::int32_t, std::size_t> counts;
+  for (const Part& part : parts) ++counts[part.info.world_size];
+  const Part reference = *std::ranges::max_element(parts, {}, [&](const Part& part) { return counts[part.info.world_size]; });
+  const auto differs = [&](const Part& part) { return part.info.world_size != reference.info.world_size; };
+  for (const Part& part : parts) {
+    if (!differs(part)) continue;
+    const bool is_same_world = part.info.run_id == reference.info.run_id || (!part.info.world.empty() && part.info.world == reference.info.world);
+    const std::string sizes = std::to_string(part.info.world_size) + " and " + std::to_string(reference.info.world_size) + " ranks";
+    if (!is_same_world) return Status::error(part.path + " and " + reference.path + " are not of one job: worlds of " + sizes);
+    problems.push_back(part.path + " is damaged, and was left out: of one world it and " + reference.path + " tell " + sizes);
+  }
+  std::erase_if(parts, differs);
+  return Status::ok();
+}
+
+Status sort_by_rank(std::vector<Part> all, Parts& parts, std::vector<std::string>& problems) {
+  Status status = settle_world_size(all, problems);
+  Job job;
+  for (Part& part : all) {
+    if (!status.is_ok()) return status;
+    const std::string reason = job.difference(part);
+    status = reason.empty() ? add(std::move(part), parts) : Status::error(reason);
+  }
+  return status;
 }
 
 /// Only names that the launcher, or a run id, gave tell jobs apart.
@@ -137,12 +159,14 @@ Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& r
 }  // namespace
 
 Status join_run(const std::vector<std::string>& pieces, const std::string& run_folder, JoinResult& result) {
-  Job job;
-  Parts parts;
+  std::vector<Part> all;
   for (const std::string& piece : pieces) {
-    const Status status = add_piece(piece, job, parts, result.problems);
+    const Status status = read_piece(piece, all, result.problems);
     if (!status.is_ok()) return status;
   }
+  Parts parts;
+  const Status sorted = sort_by_rank(std::move(all), parts, result.problems);
+  if (!sorted.is_ok()) return sorted;
   note_doubt(parts, result.problems);
   std::error_code error;
   if (!fs::create_directory(run_folder, error)) {

@@ -16,7 +16,7 @@ struct JoinResult {
 /// Makes one run folder of the pieces of one job: ranks that recorded alone, hosts without a common folder. A piece is a run
 /// folder (with the solo folders in it), a run's folder in a node's scratch storage, or one trace. Pieces are copied and stay
 /// as they are; of a process that runs the trace so far is taken. Of the same process's trace in two pieces the one with
-/// more in it is taken.
+/// more in it is taken. A trace that tells another size of the same world than most do is damaged, and is left out.
 ///
 /// An error, and no new folder: it exists already; a piece is not there or holds no readable trace; pieces are of worlds of
 /// different size or of different jobs, as far as their launchers told; two processes were the same rank; the disk is full.

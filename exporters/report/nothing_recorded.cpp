@@ -60,7 +60,7 @@ void add_cause(std::string& page, const CauseText& cause, const std::string& det
   add_wrapped(page, "    ", cause.remedy);
 }
 
-constexpr char kMore[] = "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n";
+constexpr char kMore[] = "More: `megascope doctor -- COMMAND`, and the page that it names.\n";
 
 }  // namespace
 

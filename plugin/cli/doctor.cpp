@@ -3,6 +3,7 @@
 #include "core/base/version.h"
 #include "core/config/environment.h"
 #include "plugin/cli/commands.h"
+#include "plugin/cli/installation.h"
 #include "plugin/cli/program_check.h"
 #include "plugin/cli/started.h"
 
@@ -58,9 +59,8 @@ std::string text_of(const Findings& findings, std::size_t problem_count) {
     text += fmt::format("{:<8} {:<9} {}\n", word_of(one.verdict), one.about, one.text);
     if (!one.remedy.empty()) text += fmt::format("{:<19}{}\n", "", one.remedy);
   }
-  if (problem_count == 0) return text + "No problem found.\n";
-  return text + fmt::format("{} {}. More reasons for an empty run: docs/nothing_recorded.md\n", problem_count,
-                            problem_count == 1 ? "problem" : "problems");
+  const std::string found = problem_count == 0 ? "No problem found" : fmt::format("{} problem{}", problem_count, problem_count == 1 ? "" : "s");
+  return text + fmt::format("{}. More reasons for an empty run: {}\n", found, page_path("nothing_recorded.md"));
 }
 
 std::string json_of(const Findings& findings, std::size_t problem_count) {

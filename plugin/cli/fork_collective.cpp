@@ -42,7 +42,7 @@ Status make_edges(int members, std::vector<Edge>& edges) {
 }
 
 /// What is not this member's is closed: only so does a neighbour's death show.
-TreeCollective take_place(int rank, int members, std::vector<Edge> edges) {
+SocketCollective take_place(int rank, int members, std::vector<Edge> edges) {
   std::vector<SocketEnd> children;
   for (const int child : BinomialTree(rank, members).children()) {
     children.push_back(std::move(edges[static_cast<std::size_t>(child)].at_parent));
@@ -57,7 +57,7 @@ TreeCollective take_place(int rank, int members, std::vector<Edge> edges) {
   if (::getppid() != caller) ::_exit(kExceptionExit);  // it died before prctl
   int exit_code = kExceptionExit;
   try {
-    TreeCollective collective = take_place(rank, members, std::move(edges));
+    SocketCollective collective = take_place(rank, members, std::move(edges));
     exit_code = body(collective);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "megascope: member %d: %s\n", rank, problem.what());
@@ -134,7 +134,7 @@ Status ForkGroup::run(int members, const std::function<int(Collective&)>& body) 
   }
   int exit_code = 0;
   {
-    TreeCollective collective = take_place(0, members, std::move(edges));
+    SocketCollective collective = take_place(0, members, std::move(edges));
     exit_code = body(collective);
   }
   status = children.reap();

@@ -29,6 +29,13 @@ Status find_library_folder(std::string& folder) {
   return Status::error(std::string(kLibraryName) + " is in none of " + tried);
 }
 
+std::string page_path(const std::string& name) {
+  const fs::path page = fs::path("docs") / name;
+  const fs::path installed = fs::path(own_path()).parent_path().parent_path() / MEGASCOPE_INSTALL_DOCDIR / page;
+  std::error_code error;
+  return fs::exists(installed, error) ? installed.string() : page.string();
+}
+
 std::vector<std::string> export_formats() {
   std::vector<std::string> formats;
   for (const config::OptionRow& row : config::option_rows()) {

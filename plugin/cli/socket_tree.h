@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/lifecycle/collective.h"
+#include "core/lifecycle/tree_collective.h"
 
 #include <cstdint>
 #include <memory>
@@ -36,57 +36,22 @@ class SocketEnd {
   int peer_ = -1;  ///< rank at the other end, for messages
 };
 
-/// The shape of a binomial tree over ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k
-/// below the rank's lowest set bit. A subtree is a run of ranks.
-class BinomialTree {
- public:
-  BinomialTree(int rank, int size) : rank_(rank), size_(size) {}
-
-  /// Of ranks > 0.
-  int parent() const { return rank_ & (rank_ - 1); }
-  std::vector<int> children() const;
-  /// Ranks of the subtree below `top`, itself included: top … top + count - 1.
-  int subtree_count(int top) const;
-  /// Is `rank` in the subtree below `top`?
-  bool is_below(int rank, int top) const { return rank >= top && rank < top + subtree_count(top); }
-
- private:
-  int rank_;
-  int size_;
-};
-
-/// A Collective over such a tree of sockets.
-class TreeCollective final : public Collective {
+/// A Collective of processes joined by a tree of sockets.
+class SocketCollective final : public TreeCollective {
  public:
   /// children: one end for each of BinomialTree::children(), in their order. parent: closed for
   /// rank 0.
-  TreeCollective(int rank, int size, SocketEnd parent, std::vector<SocketEnd> children);
+  SocketCollective(int rank, int size, SocketEnd parent, std::vector<SocketEnd> children)
+      : TreeCollective(rank, size), parent_(std::move(parent)), children_(std::move(children)) {}
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
   Status split(int color, int key, std::unique_ptr<Collective>& result) override;
-  Status barrier() override;
-  Status bcast(std::span<std::byte> data, int root) override;
-  Status gather(std::span<const std::byte> mine, Bytes& all, int root) override;
-  Status gatherv(std::span<const std::byte> mine, std::vector<Bytes>& parts, int root) override;
-  Status scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override;
-  Status scatterv(const std::vector<Bytes>& parts, Bytes& mine, int root) override;
-  Status merge_up(Bytes& mine, const Merge& merge) override;
-  Status bcast_resized(Bytes& data, int root) override;
 
  private:
-  /// Brings `data` from `root` to rank 0, or from rank 0 to `root`, along the tree. Others are left
-  /// alone.
-  Status move_to_top(Bytes& data, int root);
-  Status move_from_top(Bytes& data, int root);
-  /// parts: of my subtree, by rank; complete on rank 0.
-  Status gather_up(std::span<const std::byte> mine, std::vector<Bytes>& parts);
-  Status scatter_down(std::vector<Bytes> parts, Bytes& mine);
+  Status send(std::span<const std::byte> message, int to) override { return end_to(to).send(message); }
+  Status receive(Bytes& message, int from) override { return end_to(from).receive(message); }
+  /// Child k is 2^k ranks above.
+  const SocketEnd& end_to(int peer) const;
 
-  int rank_;
-  int size_;
-  BinomialTree tree_;
-  std::vector<int> child_ranks_;
   SocketEnd parent_;
   std::vector<SocketEnd> children_;
 };

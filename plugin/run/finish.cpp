@@ -12,7 +12,6 @@
 #include "core/base/write_signals.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
-#include "core/record/wire.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
@@ -26,53 +25,20 @@ namespace megascope::run {
 namespace {
 
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
-constexpr std::size_t kMostSharedSamples = 16'384;  // of all clocks; the traces have all of them
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
-
-void append(Collective::Bytes& mine, std::span<const std::byte> theirs) {
-  mine.insert(mine.end(), theirs.begin(), theirs.end());
-}
-
-Collective::Bytes bytes_of(const std::string& text) {
-  const std::span bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
-/// The first error of all members, on all of them.
-Status agree(Collective& collective, const Status& mine) {
-  Collective::Bytes bytes = bytes_of(mine.message());
-  const Status status = collective.merge_all(bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
-    if (first.empty()) append(first, other);
-  });
-  if (!status.is_ok()) return status;
-  if (bytes.empty()) return Status::ok();
-  return Status::error({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-Status bcast_text(Collective& collective, std::string& text) {
-  Collective::Bytes bytes = bytes_of(text);
-  const Status status = collective.bcast_resized(bytes, 0);
-  text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return status;
-}
 
 std::string library_folder() {
   static const char here = 0;
   return folder_of_code(&here);
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
 }  // namespace
 
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
+  messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);
     return recorder_->finish(EndState::kFinalized);
@@ -80,35 +46,24 @@ void Session::end(Collective* collective, const Company& company) {
   if (!stored.is_ok()) {
     notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
   }
-  if (collective != nullptr) return conclude(*collective, company);
+  if (collective != nullptr) return end_with(*collective, company);
   const std::unique_ptr<Collective> single = make_single_collective();
   try {
-    conclude(*single, company);
+    end_with(*single, company);
   } catch (const std::bad_alloc&) {  // together, the others would wait for us
     complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_);
   }
 }
 
-void Session::conclude(Collective& group, const Company& company) {
-  Status status = share_folder(group, company);
-  if (!status.is_ok()) {
-    complain(status.message());
-    return;
-  }
-  bring_trace();
-  const std::vector<ClockDomain> clocks = share_clocks(group);
-  report::RunReport report = report_of_rank();
-  status = report::merge_up(group, report);
-  if (status.is_ok()) run_exports(group, clocks, report);
-  if (options_.values.verbose) note_messages(group, report);
-  if (group.rank() != 0) return;
-  report.clocks = report::clock_facts(run_time_of(clocks));
-  write_report(report);
+void Session::end_with(Collective& group, const Company& company) {
+  if (group.size() == 1 && facts_.world_size > 1) go_alone(company);
+  const Status status = conclude(group, *this);
+  if (!status.is_ok()) complain(status.message());
 }
 
 /// How much traffic of our own the end took, for those who ask.
 void Session::note_messages(Collective& collective, report::RunReport& report) {
-  const std::uint64_t mine = mpi::own_message_count();
+  const std::uint64_t mine = mpi::own_message_count() - messages_before_end_;
   Collective::Bytes bytes(sizeof mine);
   std::memcpy(bytes.data(), &mine, sizeof mine);
   const Status status = collective.merge_up(bytes, [](Collective::Bytes& most, std::span<const std::byte> other) {
@@ -124,24 +79,22 @@ void Session::note_messages(Collective& collective, report::RunReport& report) {
   report.notes.push_back("own messages at the end: at most " + std::to_string(most) + " sent by one rank");
 }
 
-Status Session::share_folder(Collective& collective, const Company& company) {
-  if (collective.size() == 1 && facts_.world_size > 1) {
-    if (is_first()) {
-      std::string line = "no common trace of all ranks: " + company.reason;
-      for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
-      line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
-                                      : "); each rank that has it writes its own";
-      complain(line);
-    }
-    // Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
-    const bool was_alone = std::exchange(is_alone_, true);
-    if (!was_alone && facts_.world_rank != 0) make_folder();
+/// Rank 0 has the library and somebody else has not, or it can't be told: each on its own from here on.
+void Session::go_alone(const Company& company) {
+  if (is_first()) {
+    std::string line = "no common trace of all ranks: " + company.reason;
+    for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
+    line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
+                                    : "); each rank that has it writes its own";
+    complain(line);
   }
-  return bcast_text(collective, folder_);
+  const bool was_alone = std::exchange(is_alone_, true);
+  if (!was_alone && facts_.world_rank != 0) make_folder();
 }
 
-void Session::bring_trace() {
+void Session::enter_folder(const std::string& folder) {
   const OwnTime own(*recorder_);
+  folder_ = folder;
   struct stat info {};
   if (folder_.empty() || stat(trace_path_.c_str(), &info) != 0) return;
   if (stat(folder_.c_str(), &info) != 0) {  // one sentence a node, however many ranks it has
@@ -159,30 +112,7 @@ void Session::bring_trace() {
   }
 }
 
-/// O(clock domains + samples) bytes on every rank.
-std::vector<ClockDomain> Session::share_clocks(Collective& collective) {
-  const auto bytes_of_domains = [](const std::vector<ClockDomain>& domains) {
-    Collective::Bytes bytes;
-    WireWriter writer(bytes);
-    serialize(domains, writer);
-    return bytes;
-  };
-  const auto parse = [](std::span<const std::byte> bytes) {
-    WireReader reader(bytes);
-    return parse_clock_domains(reader);
-  };
-  const std::vector<ClockDomain> mine{clock_domain_of(recorder_->info())};
-  Collective::Bytes bytes = bytes_of_domains(mine);
-  const Status status = collective.merge_all(bytes, [&](Collective::Bytes& ours, std::span<const std::byte> theirs) {
-    std::vector<ClockDomain> all = parse(ours);
-    merge_clock_domains(all, parse(theirs));
-    thin_out(all, kMostSharedSamples);
-    ours = bytes_of_domains(all);
-  });
-  return status.is_ok() ? parse(bytes) : mine;
-}
-
-report::RunReport Session::report_of_rank() {
+report::RunReport Session::report() {
   Profile profile;
   report::RankFacts facts;
   {
@@ -198,7 +128,7 @@ report::RunReport Session::report_of_rank() {
   return report::summarize(recorder_->definitions(), profile, facts);
 }
 
-std::vector<std::string> Session::agree_on_formats(Collective& collective, const report::RunReport& report) {
+std::vector<std::string> Session::wanted_formats(const report::RunReport& report) {
   std::vector<std::string> formats = options_.values.exports;
   if (formats.empty()) {
     std::uint64_t trace_bytes = 0;
@@ -207,14 +137,11 @@ std::vector<std::string> Session::agree_on_formats(Collective& collective, const
     if (is_small) formats = {"otf2", "perfetto"};
   }
   std::erase(formats, "none");
-  std::string text = join(formats);
-  if (!bcast_text(collective, text).is_ok()) return {};
-  return split_list(text);
+  return formats;
 }
 
-void Session::run_exports(Collective& collective, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
-  const std::vector<std::string> formats = agree_on_formats(collective, report);
-  if (formats.empty()) return;
+void Session::run_exports(Collective& collective, const std::vector<std::string>& formats,
+                          const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   if (folder_.empty()) {
     report.notes.push_back("nothing is exported, because there is no run folder");
     return;
@@ -257,6 +184,13 @@ Status Session::run_export(Collective& collective, const std::string& format, co
     report.exports.push_back({.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
   }
   return status;
+}
+
+void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
+  if (options_.values.verbose) note_messages(group, report);
+  if (group.rank() != 0) return;
+  report.clocks = report::clock_facts(run_time_of(clocks));
+  write_report(report);
 }
 
 void Session::write_report(report::RunReport& report) {

@@ -9,11 +9,12 @@
 #include "core/record/source.h"
 #include "core/record/run_time.h"
 #include "exporters/report/run_report.h"
+#include "plugin/run/conclusion.h"
 
 namespace megascope::run {
 
 /// One process's part of a run, from MPI_Init to MPI_Finalize. One thread at a time.
-class Session final : public Runtime {
+class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
   bool uses_tsc() const override { return use_tsc_; }
@@ -34,13 +35,16 @@ class Session final : public Runtime {
   void make_folder();
   void say_start(const StartFacts& facts);
 
-  void conclude(Collective& group, const Company& company);
-  Status share_folder(Collective& collective, const Company& company);
-  void bring_trace();
-  std::vector<ClockDomain> share_clocks(Collective& collective);
-  report::RunReport report_of_rank();
-  void run_exports(Collective& collective, const std::vector<ClockDomain>& clocks, report::RunReport& report);
-  std::vector<std::string> agree_on_formats(Collective& collective, const report::RunReport& report);
+  void end_with(Collective& group, const Company& company);
+  void go_alone(const Company& company);
+  std::string own_folder() override { return folder_; }
+  void enter_folder(const std::string& folder) override;
+  report::RunReport report() override;
+  std::vector<std::string> wanted_formats(const report::RunReport& report) override;
+  ClockDomain clock() override { return clock_domain_of(recorder_->info()); }
+  void run_exports(Collective& collective, const std::vector<std::string>& formats, const std::vector<ClockDomain>& clocks,
+                   report::RunReport& report) override;
+  void close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) override;
   Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
                     report::RunReport& report);
   static void note_messages(Collective& collective, report::RunReport& report);
@@ -61,6 +65,7 @@ class Session final : public Runtime {
   bool is_alone_ = false;       ///< no other rank will be heard of
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
+  std::uint64_t messages_before_end_ = 0;
 };
 
 }  // namespace megascope::run

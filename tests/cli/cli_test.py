@@ -181,7 +181,7 @@ class Run(Case):
         disabled = self.call("run", "--", PROGRAM, MEGASCOPE_ENABLE="0")
         self.assertEqual(disabled.stderr, f"MegaScope: nothing was recorded of {PROGRAM}, because\n"
                          "  - MEGASCOPE_ENABLE=0 is set.\n    Unset it or set it to 1.\n"
-                         "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n")
+                         "More: `megascope doctor -- COMMAND`, and the page that it names.\n")
 
     def test_srun_gets_the_preload_for_the_ranks_only(self):
         launcher = self.fake_launcher("srun")
@@ -330,6 +330,21 @@ class Join(Case):
         traces = [glob.glob(os.path.join(self.folder, name, "**", "rank-*.mgt"), recursive=True)[0] for name in "ab"]
         result = self.call("join", *traces, traces[0], "a", "--out", "all")
         self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, "2 of 3 ranks in all"))
+
+    def test_leaves_out_a_trace_with_a_damaged_size_of_the_world(self):
+        self.record_apart("a", "b", None, "d")
+        for damaged, ranks in (("d", [0, 1]), ("a", [1, 3])):
+            (path,) = glob.glob(os.path.join(self.folder, damaged, "**", "rank-*.mgt"), recursive=True)
+            whole = pathlib.Path(path).read_bytes()
+            with open(path, "r+b") as file:
+                file.seek(20)
+                file.write((700).to_bytes(4, "little"))
+            result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
+            self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.folder)} is damaged, and was left out: of one world it and .* tell 700 and 4 ranks\n")
+            report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
+            self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
+            pathlib.Path(path).write_bytes(whole)
 
     def test_refuses_what_is_not_of_one_job(self):
         self.record_apart("a", "b", None)

@@ -1,6 +1,6 @@
 """Jobs over several hosts without a batch system: run folders, hosts, clocks, and pieces that are joined afterwards.
 
-  hosts_test.py LIBRARY MEGASCOPE RING MPIRUN...
+  hosts_test.py LIBRARY MEGASCOPE RING PINGPONG MPIRUN...
 
 A host is a network namespace with an address, a host name that nothing resolves, a CLOCK_MONOTONIC and, where a test asks for
 it, a folder of its own. Without the right to make them the test is skipped (77).
@@ -11,97 +11,43 @@ import gzip
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-LIBRARY, MEGASCOPE, RING, *MPIRUN = sys.argv[1:]
+import hosts
+import relay
+from hosts import LIMIT_S, NAMES
+
+LIBRARY, MEGASCOPE, RING, PINGPONG, *MPIRUN = sys.argv[1:]
 SKIPPED = 77
-LIMIT_S = 60
 LAPS = 20
 PATIENCE_S = 5  # half of what a rank waits for rank 0's verdict before it judges itself
-MONOTONIC_S = (1000, 5000)  # by host
-SYSTEM_CLOCK = ("+0s", "+1000s")  # by host, where FAKE_TIME is preloaded
+SLOW_NETWORK = "10.99.72"
+THERE_US, BACK_US = 4000, 1000
+CLOCK_US = 10  # how far one clock may seem to be from itself
+TRIPS = 60
+CLEAR_US = 100  # what makes two directions differ
+LATE_US = 2000  # how late even the quickest message may be on a busy machine
 FAKE_TIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
-NETWORK = "10.99.71"
-NAMES = ("left", "right")
-
-AGENT = """#!/bin/sh
-# What mpirun calls: [options] ADDRESS command...
-while [ "${{1#-}}" != "$1" ]; do case $1 in -l|-p|-o|-i) shift 2 ;; *) shift ;; esac; done
-case $1 in
-{hosts}
-esac
-shift
-exec ip netns exec "$netns" unshare --uts --mount --time --monotonic="$shift_s" --boottime="$shift_s" -- \\
-  /bin/sh -c "hostname $name; export FAKETIME=$clock FAKETIME_DONT_FAKE_MONOTONIC=1; mount --bind {folder}/$name {folder}/local; $*"
-"""
-
-
-def call(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False, **more)
-
-
-class Hosts:
-    """Two hosts with a wire between them."""
-
-    def __init__(self):
-        self.namespaces = [f"megascope{os.getpid()}{letter}" for letter in "ab"]
-        self.made = []
-
-    def make(self):
-        """The reason why not, or nothing."""
-        if not shutil.which("ip") or not shutil.which("unshare"):
-            return "no ip or unshare"
-        for name in self.namespaces:
-            result = call("ip", "netns", "add", name)
-            if result.returncode != 0:
-                return "cannot make a network namespace: " + result.stderr.strip()
-            self.made.append(name)
-        one, other = self.namespaces
-        result = call("ip", "link", "add", "wire", "netns", one, "type", "veth", "peer", "name", "wire", "netns", other)
-        for number, name in enumerate(self.namespaces, 1):
-            for words in (["addr", "add", f"{NETWORK}.{number}/24", "dev", "wire"], ["link", "set", "wire", "up"], ["link", "set", "lo", "up"]):
-                result = result if result.returncode != 0 else call("ip", "-n", name, *words)
-        result = result if result.returncode != 0 else call("unshare", "--uts", "--mount", "--time", "--monotonic=1", "true")
-        return result.stderr.strip() or None if result.returncode == 0 else "cannot make hosts: " + result.stderr.strip()
-
-    def remove(self):
-        for name in self.made:
-            call("ip", "netns", "del", name)
 
 
 class Case(unittest.TestCase):
-    hosts = Hosts()
+    machines = hosts.Hosts()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="hosts_test.", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        for name in (*NAMES, "local"):
-            os.mkdir(f"{self.folder}/{name}")
-        lines = [f'  {NETWORK}.{number}) netns={netns} name={name} shift_s={shift_s} clock={clock} ;;' for number, (netns, name, shift_s, clock) in
-                 enumerate(zip(self.hosts.namespaces, NAMES, MONOTONIC_S, SYSTEM_CLOCK), 1)]
-        self.agent = f"{self.folder}/agent"
-        with open(self.agent, "w", encoding="utf-8") as file:
-            file.write(AGENT.format(hosts="\n".join(lines), folder=self.folder))
-        os.chmod(self.agent, 0o755)
+        self.job = hosts.Job(self.machines, self.folder, MPIRUN)
 
-    def run_ring(self, ranks=4, preload=LIBRARY, **variables):
-        """Ranks on both hosts in turn, two a host. The launcher runs on the first."""
+    def run_ring(self, ranks=4, preload=LIBRARY, network=hosts.NETWORK, **variables):
         settings = {"LD_PRELOAD": preload, "MEGASCOPE_EXPORT": "none", **variables}
-        words = [*MPIRUN, "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", self.agent, "--mca", "pml", "ob1", "--mca", "btl",
-                 "self,vader,tcp", "--mca", "btl_tcp_if_include", f"{NETWORK}.0/24", "--mca", "oob_tcp_if_include", f"{NETWORK}.0/24",
-                 "--host", f"{NETWORK}.1:{ranks // 2},{NETWORK}.2:{ranks // 2}", "-n", str(ranks), "--map-by", "node"]
-        for name, value in settings.items():
-            words += ["-x", f"{name}={value}"]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
-        result = call(self.agent, f"{NETWORK}.1", *words, RING, str(LAPS), cwd=self.folder, env=kept)
+        result = self.job.start(ranks, [RING, str(LAPS)], settings, network)
         self.assertEqual((result.returncode, result.stdout), (0, f"{ranks} ranks, sum {ranks * (ranks - 1) // 2}\n"), result.stderr)
         return result.stderr
 
     def command(self, *words, expected=0):
-        result = call(MEGASCOPE, *words, cwd=self.folder)
+        result = hosts.call(MEGASCOPE, *words, cwd=self.folder)
         self.assertEqual(result.returncode, expected, result.stderr)
         return result.stdout
 
@@ -117,12 +63,20 @@ class Case(unittest.TestCase):
         self.assertLess(report["overhead_s"], PATIENCE_S, "whether all ranks have the library is found out at once")
         return report
 
+    def spans(self, folder, function):
+        """Rank -> [(begin, end)] of its calls of a function, in the run's time, µs."""
+        self.command("export", folder, "-f", "chrome", "-o", function)
+        with gzip.open(f"{self.folder}/{function}/trace.json.gz", "rt", encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        found = {}
+        for event in events:
+            if event.get("name") == function and "dur" in event:
+                found.setdefault(event["pid"], []).append((event["ts"], event["ts"] + event["dur"]))
+        return {rank: sorted(spans) for rank, spans in found.items()}
+
     def check_times(self, folder):
         """MPI_Allreduce ends a run of all ranks: it overlaps on all of them, whatever their clocks began with."""
-        self.command("export", folder, "-f", "chrome", "-o", "out")
-        with gzip.open(f"{self.folder}/out/trace.json.gz", "rt", encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-        spans = [(event["ts"], event["ts"] + event["dur"]) for event in events if event.get("name") == "MPI_Allreduce" and "dur" in event]
+        spans = [span for of_rank in self.spans(folder, "MPI_Allreduce").values() for span in of_rank]
         self.assertGreaterEqual(len(spans), 4)
         self.assertLess(max(begin for begin, _ in spans) - min(end for _, end in spans), 5e4, "µs")
 
@@ -165,8 +119,65 @@ class OwnFolders(Case):
         self.check_times("all")
 
 
+class SlowWire(Case):
+    """MPI's messages go through a wire that takes longer one way than the other."""
+
+    def setUp(self):
+        super().setUp()
+        if reason := relay.reason_why_not():
+            self.skip(reason)
+
+    def skip(self, reason):
+        print(f"hosts: Skipped\n{reason}\n[  SKIPPED ] SlowWire.{self._testMethodName} (0 ms)")  # for run_ctest.py
+        self.skipTest(reason)
+
+    def wire(self, there_s, back_s, **figures):
+        return relay.Relay(self.machines.namespaces, [f"{SLOW_NETWORK}.{number}/24" for number in (1, 2)], (there_s, back_s), **figures)
+
+    def messages(self, clock):
+        """Records a ping-pong; its report, and µs from a send's beginning to its receive's end: of rank 0's messages, of rank 1's."""
+        with self.wire(THERE_US * 1e-6, BACK_US * 1e-6):
+            settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_CLOCK": clock, "MEGASCOPE_OUT": f"{self.folder}/run"}
+            result = self.job.start(2, [PINGPONG, str(TRIPS)], settings, SLOW_NETWORK)
+        self.assertEqual((result.returncode, result.stdout), (0, "2 ranks\n"), result.stderr)
+        report = json.loads(self.command("report", "--json", "run"))
+        self.assertEqual((report["missing_ranks"], report["nodes"]), ([], list(NAMES)))
+        self.assertEqual([row["host"] for row in report["per_rank"]], list(NAMES))
+        sends, receives = self.spans("run", "MPI_Send"), self.spans("run", "MPI_Recv")
+        trips_us = []
+        for sender in (0, 1):
+            self.assertEqual((len(sends[sender]), len(receives[1 - sender])), (TRIPS, TRIPS))
+            trips_us.append([end - begin for (begin, _), (_, end) in zip(sends[sender], receives[1 - sender])])
+        return report, trips_us
+
+    def test_messages_take_as_long_as_it_does(self):
+        """Two hosts on one machine have one TSC, as is found out when they are compared: nothing is corrected."""
+        report, (there_us, back_us) = self.messages("auto")
+        if report["clock"]["domains"] != 1:
+            self.skip("the TSC is not used here")
+        for trips_us, expected_us in ((there_us, THERE_US), (back_us, BACK_US)):
+            self.assertGreater(min(trips_us), expected_us - CLOCK_US)
+            self.assertLess(min(trips_us), expected_us + LATE_US)
+
+    def test_clocks_that_differ_are_compared_by_round_trips(self):
+        """Both ways seem to take half of the round trip: nothing tells which is the slower one. The bound that is told covers it."""
+        report, trips_us = self.messages("monotonic")
+        for one_way_us in trips_us:
+            self.assertGreater(min(one_way_us), BACK_US + CLEAR_US)
+            self.assertLess(min(one_way_us), THERE_US - CLEAR_US)
+        self.assertEqual((report["clock"]["domains"], report["clock"]["unmeasured"]), (2, 0))
+        self.assertGreaterEqual(report["clock"]["error_ns"], (THERE_US + BACK_US) / 2 * 1e3)
+
+    def test_is_one_run_over_a_slow_link(self):
+        with self.wire(0.0004, 0.0001, jitter_s=0.0001, factor=5):
+            self.run_ring(MEGASCOPE_OUT=f"{self.folder}/run", MEGASCOPE_CLOCK="monotonic", network=SLOW_NETWORK)
+        report = self.check(f"{self.folder}/run")
+        self.check_times("run")
+        self.assertGreater(report["functions"]["MPI_Sendrecv"]["time_s"], LAPS * 0.002, "two of four ranks wait for the slower direction")
+
+
 def main():
-    reason = Case.hosts.make()
+    reason = Case.machines.make()
     try:
         if reason:
             print(f"SKIPPED: {reason}")
@@ -174,7 +185,7 @@ def main():
         program = unittest.main(argv=[sys.argv[0]], exit=False, verbosity=2)
         return 0 if program.result.wasSuccessful() else 1
     finally:
-        Case.hosts.remove()
+        Case.machines.remove()
 
 
 if __name__ == "__main__":

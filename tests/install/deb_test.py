@@ -77,7 +77,7 @@ class Package(unittest.TestCase):
 
     def test_tells_where_it_will_be(self):
         with open(f"{self.unpack()}/usr/share/megascope/slurm/megascope.sbatch", encoding="utf-8") as file:
-            self.assertIn("\nbin=/usr/bin\n", file.read())
+            self.assertIn(' "/usr/bin" ', file.read())
 
     def test_lintian_finds_nothing(self):
         if shutil.which("lintian") is None:

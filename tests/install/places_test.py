@@ -64,6 +64,45 @@ class Module(lab.Case):
         self.assertIn(f"PATH={self.tree.bindir}\n", self.call("tclsh", script))
 
 
+class BatchScript(lab.Case):
+    """megascope.sbatch of a tree that was moved, as Slurm runs it: a copy. Slurm here is two words that it calls."""
+
+    def setUp(self):
+        super().setUp()
+        self.compile_ring()
+        self.script = f"{self.tree.prefix}/share/megascope/slurm/megascope.sbatch"
+        shutil.copy(self.script, f"{self.folder}/slurm_script")
+        self.write("srun", 'exec "$@"')
+
+    def write(self, name, line):
+        with open(f"{self.folder}/{name}", "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{line}\n")
+        os.chmod(f"{self.folder}/{name}", 0o755)
+
+    def run_copy(self, path=""):
+        words = ["bash", "slurm_script", *MPIRUN, "-n", "2", "./ring", str(LAPS)]
+        return subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=100, check=False,
+                              env=lab.clean_environment(SLURM_JOB_ID="7", PATH=f"{self.folder}{path}:{os.environ['PATH']}"))
+
+    def check_run(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.check_recorded(self.call(f"{self.tree.bindir}/megascope", "report", "--json", "megascope-7"))
+
+    def test_finds_the_tree_that_it_was_submitted_from(self):
+        self.write("scontrol", f'echo "JobId=7 JobName=recorded"; echo "   Command={self.script} ./ring {LAPS}"; echo "   WorkDir=/"')
+        self.check_run(self.run_copy())
+
+    def test_of_the_user_finds_it_by_path(self):
+        self.write("scontrol", f'echo "   Command={self.folder}/own.sbatch"')
+        self.check_run(self.run_copy(f":{self.tree.bindir}"))
+
+    def test_says_what_it_misses(self):
+        self.write("scontrol", "exit 1")
+        result = self.run_copy()
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, f"megascope.sbatch: there is no megascope-run in {self.tree.first}/bin or PATH\n"))
+
+
 class FakePackage:
     """What the recipe takes from Spack's CMakePackage."""
 

@@ -73,6 +73,13 @@ def anchors(text):
 
 
 class Documents(lab.Case):
+    def test_doctor_names_the_installed_page(self):
+        result = subprocess.run([f"{self.tree.bindir}/megascope", "doctor"], cwd=self.folder, env=lab.clean_environment(),
+                                capture_output=True, text=True, timeout=100, check=False)
+        page = result.stdout.splitlines()[-1].partition(". More reasons for an empty run: ")[2]
+        self.assertEqual(page, f"{self.tree.prefix}/share/doc/megascope/docs/nothing_recorded.md")
+        self.assertTrue(os.path.exists(page))
+
     def test_links_lead_to_installed_pages(self):
         folder = f"{self.tree.prefix}/share/doc/megascope"
         pages = [path for path in lab.files(folder) if path.endswith(".md")]

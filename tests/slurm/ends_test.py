@@ -102,13 +102,20 @@ class Ends(Case):
 
 
 class TimeLimit(Case):
-    """A ctest of its own, because Slurm's shortest limit is a minute."""
+    """A ctest of its own, because Slurm's shortest limit is a minute; both jobs wait for theirs together."""
 
-    def test_of_a_step(self):
+    def test_of_srun_and_of_a_batch_job(self):
+        of_srun, of_batch = self.folder, f"{self.folder}/batch"
         process = self.interactive("-t", "1")
-        process.wait(150)
-        self.assertNotEqual(process.returncode, 0)
-        self.check_pieces()
+        os.mkdir(of_batch)
+        os.symlink(self.lab.program, f"{of_batch}/app")
+        self.folder = of_batch
+        job = self.batch("-t", "1")
+        self.assertNotEqual(process.wait(150), 0)
+        self.wait_for_job(job)
+        self.assertIn("JobState=TIMEOUT", self.call("scontrol", "show", "job", job).stdout)
+        for self.folder in (of_batch, of_srun):
+            self.check_pieces()
 
 
 class LostNode(Case):

@@ -79,12 +79,25 @@ class Srun(lab.Case):
         self.sbatch("#!/bin/bash\nhostname\nsrun -Q ./app 9\n", *TWO, f"--export=ALL,LD_PRELOAD={self.lab.library}")
         self.check_whole(self.report(), 2, 9, NODES[:2])
 
-    def test_array_tasks_tell_theirs(self):
-        text = f"#!/bin/sh\nsrun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app 5\n"
-        self.sbatch(text, "-N1", "-n1", "--array=3,4")
-        reports = [self.report(f"{self.folder}/{name}") for name in os.listdir(self.folder) if name.startswith("megascope-")]
-        self.assertEqual({report["slurm"]["array_task_id"] for report in reports}, {"3", "4"})
-        self.assertEqual(len({report["slurm"]["array_job_id"] for report in reports}), 1)
+    def test_every_task_of_an_array_has_a_run_folder(self):
+        """More tasks than nodes: several run on a node at once, and some wait."""
+        tasks = range(3, 15)
+        text = f"#!/bin/sh\nsrun -Q --export=ALL,LD_PRELOAD={self.lab.library} ./app $SLURM_ARRAY_TASK_ID\n"
+        self.sbatch(text, "-N1", "-n1", f"--array={tasks.start}-{tasks.stop - 1}")
+        names = [name for name in os.listdir(self.folder) if name.startswith("megascope-")]
+        self.assertEqual(len(names), len(tasks))
+        ids = {}
+        for name in names:
+            report = self.report(f"{self.folder}/{name}")
+            slurm, (row,) = report["slurm"], report["per_rank"]
+            task = int(slurm["array_task_id"])
+            ids[task] = slurm["job_id"], slurm["array_job_id"]
+            self.assertEqual(name, f"megascope-{slurm['job_id']}.0")
+            self.assertEqual((row["end_state"], row["host"]), ("finalized", slurm["step_nodelist"]))
+            self.assertEqual(report["functions"]["MPI_Sendrecv"]["calls"], task, "the argument of this task")
+        self.assertEqual(sorted(ids), list(tasks))
+        self.assertEqual(len({job for job, _ in ids.values()}), len(tasks))
+        self.assertEqual(len({array for _, array in ids.values()}), 1)
 
     def test_components_of_a_heterogeneous_job_are_one_run(self):
         words = ["-N1", "-n1", "-w", "n0", f"--export=ALL,LD_PRELOAD={self.lab.library}", "./app", str(LAPS)]

@@ -72,9 +72,21 @@ class Template(lab.Case):
         job = self.run_template(str(LAPS))
         self.check_whole(self.report(f"{self.folder}/megascope-{job}"), 2, LAPS, NODES[:2])
 
-    def run_template(self, *arguments, state="COMPLETED"):
-        job = self.call("sbatch", "--parsable", "-o", "job.out", *TWO, "--ntasks-per-node=1", f"{self.lab.scripts}/megascope.sbatch",
-                        "./app", *arguments, variables={"MEGASCOPE_SCRATCH": self.lab.local}).stdout.strip()
+    def test_records_with_the_tree_that_it_lies_in(self):
+        """Not with the one that was installed where this one was before it was moved."""
+        moved = f"{self.folder}/moved"
+        shutil.copytree(self.lab.prefix, moved, symlinks=True)
+        os.rename(f"{moved}/bin/megascope-run", f"{moved}/bin/renamed")
+        with open(f"{moved}/bin/megascope-run", "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\necho "moved"\nexec "${0%/*}/renamed" "$@"\n')
+        os.chmod(f"{moved}/bin/megascope-run", 0o755)
+        job = self.run_template(str(LAPS), scripts=moved + self.lab.scripts.removeprefix(self.lab.prefix))
+        self.check_whole(self.report(f"{self.folder}/megascope-{job}"), 2, LAPS, NODES[:2])
+        self.assertEqual(self.output("job.out").count("moved\n"), 2)
+
+    def run_template(self, *arguments, state="COMPLETED", scripts=None):
+        job = self.call("sbatch", "--parsable", "-o", "job.out", *TWO, "--ntasks-per-node=1",
+                        f"{scripts or self.lab.scripts}/megascope.sbatch", "./app", *arguments, variables={"MEGASCOPE_SCRATCH": self.lab.local}).stdout.strip()
         self.wait_for_job(job)
         self.assertIn(f"JobState={state}", self.call("scontrol", "show", "job", job).stdout, self.output("job.out"))
         return job

@@ -1,128 +1,91 @@
 #pragma once
 
 #include <algorithm>
-#include <barrier>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "core/lifecycle/collective.h"
+#include "core/lifecycle/tree_collective.h"
 
 namespace megascope::test {
 
-/// What the members of a group of threads share.
-struct ThreadGroup {
-  explicit ThreadGroup(int member_count)
-      : gate(member_count), slots(static_cast<std::size_t>(member_count)), groups(slots.size()) {}
+/// What the members of a group of threads share: the messages between them.
+class ThreadGroup {
+ public:
+  explicit ThreadGroup(int member_count) : parts(static_cast<std::size_t>(member_count)) {}
 
-  std::barrier<> gate;
-  std::vector<Collective::Bytes> slots;              ///< by member; written before a gate, read after it
-  std::vector<std::shared_ptr<ThreadGroup>> groups;  ///< the same, for split
+  void send(std::span<const std::byte> message, int from, int to) {
+    const std::scoped_lock lock(mutex_);
+    messages_[{from, to}].emplace_back(message.begin(), message.end());
+    arrived_.notify_all();
+  }
+  Collective::Bytes receive(int from, int to) {
+    std::unique_lock lock(mutex_);
+    std::deque<Collective::Bytes>& waiting = messages_[{from, to}];
+    arrived_.wait(lock, [&] { return !waiting.empty(); });
+    Collective::Bytes message = std::move(waiting.front());
+    waiting.pop_front();
+    return message;
+  }
+
+  std::vector<std::shared_ptr<ThreadGroup>> parts;  ///< by lowest member; written before a barrier, read after it
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<std::pair<int, int>, std::deque<Collective::Bytes>> messages_;  ///< by (from, to)
 };
 
-/// A Collective whose members are threads of one process: parallel exports tested without MPI. Each operation passes
-/// every member's bytes through the group; members may differ in speed, not in the order of their calls.
-class ThreadCollective final : public Collective {
+/// A Collective whose members are threads of one process: parallel exports tested without MPI. Members may differ in speed,
+/// not in the order of their calls.
+class ThreadCollective final : public TreeCollective {
  public:
-  ThreadCollective(std::shared_ptr<ThreadGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
-
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(group_->slots.size()); }
+  ThreadCollective(std::shared_ptr<ThreadGroup> group, int rank)
+      : TreeCollective(rank, static_cast<int>(group->parts.size())), group_(std::move(group)) {}
 
   Status split(int color, int key, std::unique_ptr<Collective>& result) override {
     struct Wish {
       int color, key, rank;
     };
-    const Wish mine{color, key, rank_};
-    std::vector<Wish> wishes(group_->slots.size());
+    const Wish mine{color, key, rank()};
     Bytes all;
-    exchange(std::as_bytes(std::span(&mine, 1)), [&] {
-      for (const Bytes& slot : group_->slots) all.insert(all.end(), slot.begin(), slot.end());
-    });
+    Status status = gather(std::as_bytes(std::span(&mine, 1)), all, 0);
+    if (status.is_ok()) status = bcast_resized(all, 0);
+    if (!status.is_ok()) return status;
+    std::vector<Wish> wishes(all.size() / sizeof mine);
     std::memcpy(wishes.data(), all.data(), all.size());
     std::erase_if(wishes, [color](const Wish& wish) { return wish.color != color; });
     std::ranges::sort(wishes, [](const Wish& a, const Wish& b) {
       return std::pair(a.key, a.rank) < std::pair(b.key, b.rank);
     });
-    const auto position = std::ranges::find(wishes, rank_, &Wish::rank) - wishes.begin();
+    const auto position = std::ranges::find(wishes, rank(), &Wish::rank) - wishes.begin();
     const auto leader = static_cast<std::size_t>(wishes.front().rank);
-    if (position == 0) group_->groups[leader] = std::make_shared<ThreadGroup>(static_cast<int>(wishes.size()));
-    group_->gate.arrive_and_wait();
-    result = std::make_unique<ThreadCollective>(group_->groups[leader], static_cast<int>(position));
-    group_->gate.arrive_and_wait();
-    return Status::ok();
-  }
-
-  Status barrier() override {
-    group_->gate.arrive_and_wait();
-    return Status::ok();
-  }
-  Status bcast(std::span<std::byte> data, int root) override {
-    exchange(data, [&] {
-      const Bytes& from = slot(root);
-      if (!data.empty()) std::memcpy(data.data(), from.data(), std::min(data.size(), from.size()));
-    });
-    return Status::ok();
-  }
-  Status gather(std::span<const std::byte> mine, Bytes& all, int root) override {
-    all.clear();
-    exchange(mine, [&] {
-      if (rank_ != root) return;
-      for (const Bytes& part : group_->slots) all.insert(all.end(), part.begin(), part.end());
-    });
-    return Status::ok();
-  }
-  Status gatherv(std::span<const std::byte> mine, std::vector<Bytes>& parts, int root) override {
-    parts.clear();
-    exchange(mine, [&] {
-      if (rank_ == root) parts = group_->slots;
-    });
-    return Status::ok();
-  }
-  Status scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) override {
-    exchange(rank_ == root ? all : std::span<const std::byte>(), [&] {
-      const std::size_t offset = static_cast<std::size_t>(rank_) * mine.size();
-      if (!mine.empty()) std::memcpy(mine.data(), slot(root).data() + offset, mine.size());
-    });
-    return Status::ok();
-  }
-  Status scatterv(const std::vector<Bytes>& parts, Bytes& mine, int root) override {
-    group_->gate.arrive_and_wait();
-    if (rank_ == root) group_->slots = parts;
-    group_->gate.arrive_and_wait();
-    mine = slot(rank_);
-    group_->gate.arrive_and_wait();
-    return Status::ok();
-  }
-  Status merge_up(Bytes& mine, const Merge& merge) override {
-    exchange(Bytes(mine), [&] {
-      for (int other = 1; rank_ == 0 && other < size(); ++other) merge(mine, slot(other));
-    });
-    return Status::ok();
-  }
-  Status bcast_resized(Bytes& data, int root) override {
-    exchange(Bytes(data), [&] { data = slot(root); });
-    return Status::ok();
+    if (position == 0) group_->parts[leader] = std::make_shared<ThreadGroup>(static_cast<int>(wishes.size()));
+    status = barrier();
+    result = std::make_unique<ThreadCollective>(group_->parts[leader], static_cast<int>(position));
+    status.update(barrier());
+    return status;
   }
 
  private:
-  const Bytes& slot(int rank) const { return group_->slots[static_cast<std::size_t>(rank)]; }
-
-  /// Publishes `mine`, runs `read` when all have published, and returns when all have read.
-  template <class Read>
-  void exchange(std::span<const std::byte> mine, const Read& read) {
-    group_->slots[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
-    group_->gate.arrive_and_wait();
-    read();
-    group_->gate.arrive_and_wait();
+  Status send(std::span<const std::byte> message, int to) override {
+    group_->send(message, rank(), to);
+    return Status::ok();
+  }
+  Status receive(Bytes& message, int from) override {
+    message = group_->receive(from, rank());
+    return Status::ok();
   }
 
   std::shared_ptr<ThreadGroup> group_;
-  int rank_;
 };
 
 /// Runs `member` on `member_count` threads, each with its Collective, and waits for all of them.

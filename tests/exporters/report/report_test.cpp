@@ -289,7 +289,7 @@ TEST(Report, SaysNothingWasRecordedWhenThereIsNoCall) {
       "MegaScope: nothing was recorded of ./app, because\n"
       "  - the program is linked statically, so nothing can be preloaded (it names no loader).\n"
       "    Link it dynamically (without -static).\n"
-      "More: `megascope doctor -- COMMAND`, and docs/nothing_recorded.md.\n");
+      "More: `megascope doctor -- COMMAND`, and the page that it names.\n");
   NothingRecorded possible;
   possible.excluded = {NothingCause::kStaticProgram};
   EXPECT_THAT(nothing_recorded_text(possible), Not(HasSubstr("linked statically")));

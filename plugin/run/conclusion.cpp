@@ -1,0 +1,90 @@
+#include "plugin/run/conclusion.h"
+
+#include <span>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/record/wire.h"
+
+namespace megascope::run {
+namespace {
+
+constexpr std::size_t kMostSharedSamples = 16'384;  // of all clocks; the traces have all of them
+
+Collective::Bytes bytes_of(const std::string& text) {
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string text_of(const Collective::Bytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+Collective::Bytes bytes_of(const std::vector<ClockDomain>& domains) {
+  Collective::Bytes bytes;
+  WireWriter writer(bytes);
+  serialize(domains, writer);
+  return bytes;
+}
+
+std::vector<ClockDomain> domains_in(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  return parse_clock_domains(reader);
+}
+
+Status bcast_text(Collective& group, std::string& text) {
+  Collective::Bytes bytes = bytes_of(text);
+  const Status status = group.bcast_resized(bytes, 0);
+  text = text_of(bytes);
+  return status;
+}
+
+/// Afterwards rank 0 has the clocks of all, one a domain.
+Status merge_clocks_up(Collective& group, Collective::Bytes& clocks) {
+  return group.merge_up(clocks, [](Collective::Bytes& lower, std::span<const std::byte> higher) {
+    std::vector<ClockDomain> all = domains_in(lower);
+    merge_clock_domains(all, domains_in(higher));
+    thin_out(all, kMostSharedSamples);
+    lower = bytes_of(all);
+  });
+}
+
+/// Rank 0's on all; where that fails, our own. O(clock domains + samples) bytes on every rank.
+std::vector<ClockDomain> share_clocks(Collective& group, Collective::Bytes clocks, const ClockDomain& mine) {
+  const Status status = group.bcast_resized(clocks, 0);
+  return status.is_ok() ? domains_in(clocks) : std::vector{mine};
+}
+
+std::vector<std::string> agree_on_formats(Collective& group, RunPart& part, const report::RunReport& report) {
+  std::string text = group.rank() == 0 ? joined(part.wanted_formats(report), ",") : std::string();
+  return bcast_text(group, text).is_ok() ? split_list(text) : std::vector<std::string>();
+}
+
+}  // namespace
+
+Status agree(Collective& group, const Status& mine) {
+  Collective::Bytes bytes = bytes_of(mine.message());
+  const Status status = group.merge_all(bytes, [](Collective::Bytes& first, std::span<const std::byte> other) {
+    if (first.empty()) first.assign(other.begin(), other.end());
+  });
+  if (!status.is_ok()) return status;
+  return bytes.empty() ? Status::ok() : Status::error(text_of(bytes));
+}
+
+Status conclude(Collective& group, RunPart& part) {
+  std::string folder = part.own_folder();
+  Status status = bcast_text(group, folder);
+  if (!status.is_ok()) return status;
+  part.enter_folder(folder);
+  const ClockDomain clock = part.clock();
+  Collective::Bytes clocks = bytes_of(std::vector{clock});
+  status = merge_clocks_up(group, clocks);
+  report::RunReport report = part.report();
+  status.update(report::merge_up(group, report));
+  if (status.is_ok()) {
+    const std::vector<std::string> formats = agree_on_formats(group, part, report);
+    if (!formats.empty()) part.run_exports(group, formats, share_clocks(group, clocks, clock), report);
+  }
+  part.close(group, domains_in(clocks), report);
+  return Status::ok();
+}
+
+}  // namespace megascope::run
