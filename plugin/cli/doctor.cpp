@@ -43,6 +43,7 @@ Findings examine(const Subject& subject) {
       {"scratch", [&] { return check_scratch(options.values); }},
       {"folder", [&] { return check_run_folder(options.values); }},
       {"clock", [&] { return check_clock(options.values); }},
+      {"ptrace", [] { return check_ptrace(); }},
       {"slurm", [&] { return check_slurm(subject); }},
       {"gpu", check_gpu},
   };

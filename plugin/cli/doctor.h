@@ -55,6 +55,8 @@ Findings check_clock(const config::Options& options);
 /// srun: its MPI plugins; what --export hands on.
 Findings check_slurm(const Subject& subject);
 Findings check_gpu();
+/// Who may look into a running process from outside.
+Findings check_ptrace();
 
 /// What an --export list of Slurm does to our variables: values that were cut at a comma, options that are not handed on.
 /// list: as typed or as in SLURM_EXPORT_ENV; set_names: MEGASCOPE_* variables that are set. Pure.

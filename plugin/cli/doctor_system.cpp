@@ -79,6 +79,13 @@ Findings check_clock(const config::Options& options) {
                                         "; each call costs some 20 to 50 ns more, or far more where reading it is a system call", ""}};
 }
 
+Findings check_ptrace() {
+  const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
+  if (scope.empty() || scope == "0") return {{Verdict::kOk, "ptrace", "debuggers may attach to your processes; MegaScope needs none", ""}};
+  return {{Verdict::kOk, "ptrace", "debuggers may not attach to running processes (ptrace_scope is " + scope +
+                                       "): `megascope hang` reads what ranks left on disk and does not need to", ""}};
+}
+
 Findings check_gpu() {
   std::error_code error;
   const bool has_device = std::filesystem::exists("/dev/nvidiactl", error);

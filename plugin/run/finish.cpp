@@ -62,7 +62,7 @@ void Session::end_with(Collective& group, const Company& company) {
 }
 
 /// How much traffic of our own the end took, for those who ask.
-void Session::note_messages(Collective& collective, report::RunReport& report) {
+void Session::note_messages(Collective& collective, report::RunReport& report) const {
   const std::uint64_t mine = mpi::own_message_count() - messages_before_end_;
   Collective::Bytes bytes(sizeof mine);
   std::memcpy(bytes.data(), &mine, sizeof mine);

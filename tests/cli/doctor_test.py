@@ -15,7 +15,7 @@ import unittest
 
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
-ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "slurm", "gpu"]
+ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "ptrace", "slurm", "gpu"]
 CLONE_NEWNS = 0x00020000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 

@@ -75,10 +75,10 @@ class Case(unittest.TestCase):
         return {rank: sorted(spans) for rank, spans in found.items()}
 
     def check_times(self, folder):
-        """MPI_Allreduce ends a run of all ranks: it overlaps on all of them, whatever their clocks began with."""
+        """MPI_Allreduce ends a run of all ranks: nobody leaves it before all have entered, whatever their clocks began with."""
         spans = [span for of_rank in self.spans(folder, "MPI_Allreduce").values() for span in of_rank]
         self.assertGreaterEqual(len(spans), 4)
-        self.assertLess(max(begin for begin, _ in spans) - min(end for _, end in spans), 5e4, "µs")
+        self.assertLess(max(begin for begin, _ in spans) - min(end for _, end in spans), 1e3, "µs")
 
 
 class SharedFolder(Case):
@@ -94,7 +94,7 @@ class SharedFolder(Case):
         self.check_times("run")
 
     def test_with_system_clocks_far_apart(self):
-        """Times of hosts are as wrong as their clocks (LIMITS.md), everything else is right."""
+        """1000 s apart: clocks are compared by messages, nothing depends on how they are set."""
         if not os.path.exists(FAKE_TIME):
             print("hosts: Skipped\nno libfaketime\n[  SKIPPED ] SharedFolder.test_with_system_clocks_far_apart (0 ms)")  # for run_ctest.py
             return
@@ -103,6 +103,7 @@ class SharedFolder(Case):
         self.check(f"{self.folder}/run")
         for name in ("trace.otf2", "trace.perfetto-trace", "trace.json.gz"):
             self.assertGreater(os.path.getsize(f"{self.folder}/run/{name}"), 0)
+        self.check_times("run")
 
 
 class OwnFolders(Case):
