@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <ranges>
 
 namespace megascope {
 namespace {
@@ -72,9 +71,7 @@ Status TreeCollective::bcast_resized(Bytes& data, int root) {
   if (rank_ == root) from_root.swap(data);
   Status status = move_to_top(from_root, root);
   if (status.is_ok() && rank_ != 0) status = receive(from_root, tree_.parent());
-  for (const int child : std::views::reverse(children_)) {  // the largest subtree first
-    if (status.is_ok()) status = send(from_root, child);
-  }
+  for (std::size_t i = children_.size(); i-- > 0 && status.is_ok();) status = send(from_root, children_[i]);  // the largest subtree first
   data = std::move(from_root);
   return status;
 }
