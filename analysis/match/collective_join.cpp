@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/match/collective_flow.h"
 #include "analysis/match/message_join.h"
 
 namespace megascope::analysis {
@@ -25,7 +26,7 @@ CollectiveJoin::Group& CollectiveJoin::group(CommTable::Index comm) {
     group.members = tables_.comms.members(comm);
     std::ranges::sort(group.members);
     group.present_count = static_cast<std::size_t>(
-        std::ranges::count_if(group.members, [&](std::int32_t rank) { return tables_.state(rank).has_trace; }));
+        std::ranges::count_if(group.members, [&](std::int32_t rank) { return states_.of(rank).has_trace; }));
   }
   return group;
 }
@@ -96,8 +97,19 @@ Unmatched CollectiveJoin::why_partial(const Group& group, const std::vector<Coll
   }
   std::ranges::sort(present);
   std::ranges::set_difference(group.members, present, std::back_inserter(missing));
-  for (const std::int32_t rank : missing) why = std::min(why, why_unmatched(tables_, members.front().world_rank, rank));
+  for (const std::int32_t rank : missing) why = std::min(why, why_unmatched(states_, members.front().world_rank, rank));
   return why;
+}
+
+void CollectiveJoin::check_order(const Collective& collective, Matching& result) const {
+  const FunctionTable::Function& function = tables_.functions.function(collective.function);
+  const CollectiveEnd& first = collective.members.front();
+  if (!is_binding(function, first)) return;
+  const LastNeeded last(collective, flow_of(function), tables_.comms.entry(collective.comm).kind == CommKind::kInter);
+  for (const CollectiveEnd& end : collective.members) {
+    const CollectiveEnd* needed = last.of(end);
+    if (needed != nullptr) result.check_order(needed->start_ns, end.leave_ns);
+  }
 }
 
 void CollectiveJoin::close(std::uint32_t index, Matching& result, MatchSink& sink) {
@@ -122,8 +134,10 @@ void CollectiveJoin::close(std::uint32_t index, Matching& result, MatchSink& sin
       note(std::move(mismatch), result);
     }
   }
-  sink.add_collective(task_, {.comm = first.comm, .sequence = first.sequence, .function = first.function,
-                              .is_whole = is_complete && is_alike, .members = members});
+  const Collective collective{.comm = first.comm, .sequence = first.sequence, .function = first.function,
+                              .is_whole = is_complete && is_alike, .members = members};
+  if (collective.is_whole) check_order(collective, result);
+  sink.add_collective(task_, collective);
   std::uint32_t unused = 0;
   by_number_.take(key_of(first), unused);
   waiting_count_ -= members.size();
@@ -137,7 +151,7 @@ void CollectiveJoin::give_up(const std::vector<bool>& has_finished, Matching& re
     if (!open_[index].is_used) continue;
     const Group& all = group(open_[index].members.front().comm);
     const bool may_come = std::ranges::any_of(all.members, [&](std::int32_t rank) {
-      if (!tables_.state(rank).has_trace || has_finished[static_cast<std::size_t>(rank)]) return false;
+      if (!states_.of(rank).has_trace || has_finished[static_cast<std::size_t>(rank)]) return false;
       return std::ranges::none_of(open_[index].members, [&](const CollectiveEnd& end) { return end.world_rank == rank; });
     });
     if (!may_come) close(index, result, sink);

@@ -13,7 +13,8 @@ namespace megascope::analysis {
 /// that not all members have come to.
 class CollectiveJoin {
  public:
-  CollectiveJoin(const MatchTables& tables, std::size_t task) : tables_(tables), task_(task), groups_(tables.comms.size()) {}
+  CollectiveJoin(const MatchTables& tables, const RankStates& states, std::size_t task)
+      : tables_(tables), states_(states), task_(task), groups_(tables.comms.size()) {}
 
   void add(const CollectiveEnd& end, Matching& result, MatchSink& sink);
   /// Closes collectives to which nobody can come any more. has_finished: by world rank.
@@ -35,10 +36,12 @@ class CollectiveJoin {
   void close(std::uint32_t index, Matching& result, MatchSink& sink);
   bool compare(const std::vector<CollectiveEnd>& members, Matching& result);
   Unmatched why_partial(const Group& group, const std::vector<CollectiveEnd>& members, std::vector<std::int32_t>& missing) const;
+  void check_order(const Collective& collective, Matching& result) const;
   void note(Mismatch&& mismatch, Matching& result);
   CollectiveShape shape_of(const CollectiveEnd& end) const;
 
   const MatchTables& tables_;
+  const RankStates& states_;
   std::size_t task_;
   std::vector<Group> groups_;  ///< by communicator
   IdMap<std::uint64_t, std::uint32_t> by_number_;  ///< index + 1

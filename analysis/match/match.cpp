@@ -22,14 +22,14 @@ class MatchPass {
  public:
   MatchPass(const RecordSource& source, const MatchTables& tables, MatchSink& sink, unsigned jobs)
       : sink_(sink), jobs_(std::max(jobs, 1U)), task_count_(jobs_ == 1 ? 1 : std::size_t{jobs_} * 2),
-        has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))) {
+        states_(tables.states), has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))) {
     const std::size_t processes = source.world_ranks().size();
     readers_.resize(processes);
     outboxes_.assign(processes, Outbox(task_count_));
     sink_.begin(task_count_);
     for_each_index(processes, jobs_, [&](std::size_t i) { readers_[i] = std::make_unique<RankReader>(source, tables, i, sink_); });
     for (std::size_t task = 0; task < task_count_; ++task) {
-      tasks_.push_back(std::make_unique<Task>(tables, task));
+      tasks_.push_back(std::make_unique<Task>(tables, states_, task));
     }
   }
 
@@ -51,7 +51,8 @@ class MatchPass {
  private:
   static constexpr std::uint64_t kLongestWindow_ns = std::uint64_t{1} << 40;
   struct Task {
-    Task(const MatchTables& tables, std::size_t number) : messages(tables, number), collectives(tables, number) {}
+    Task(const MatchTables& tables, const RankStates& states, std::size_t number)
+        : messages(states, number), collectives(tables, states, number) {}
     MessageJoin messages;
     CollectiveJoin collectives;
     Matching result;
@@ -77,7 +78,12 @@ class MatchPass {
     for_each_index(readers_.size(), jobs_, [&](std::size_t i) { readers_[i]->read_until(limit_ns, outboxes_[i]); });
     for (const auto& reader : readers_) {
       const auto rank = static_cast<std::size_t>(reader->world_rank());
-      if (reader->is_at_end() && rank < has_finished_.size()) has_finished_[rank] = true;
+      if (!reader->is_at_end() || rank >= has_finished_.size() || has_finished_[rank]) continue;
+      has_finished_[rank] = true;
+      if (!reader->is_cut_short()) continue;
+      RankState state = states_.of(reader->world_rank());
+      state.has_losses = true;
+      states_.set(reader->world_rank(), state);
     }
   }
   void match() {
@@ -102,6 +108,7 @@ class MatchPass {
   Matching collect() {
     Matching all;
     all.most_in_flight = most_in_flight_;
+    all.states = states_;
     for (const auto& task : tasks_) {
       add(all, task->result);
       task->collectives.take_mismatches(all.mismatches);
@@ -122,6 +129,8 @@ class MatchPass {
     all.collective_count += part.collective_count;
     all.mismatch_count += part.mismatch_count;
     all.greater_than_sent += part.greater_than_sent;
+    all.violation_count += part.violation_count;
+    all.worst_violation_ns = std::max(all.worst_violation_ns, part.worst_violation_ns);
     for (std::size_t i = 0; i < kUnmatchedCount; ++i) {
       all.unmatched_sends[i] += part.unmatched_sends[i];
       all.unmatched_receives[i] += part.unmatched_receives[i];
@@ -132,6 +141,7 @@ class MatchPass {
   MatchSink& sink_;
   unsigned jobs_;
   std::size_t task_count_;
+  RankStates states_;
   std::vector<bool> has_finished_;  ///< by world rank
   std::vector<std::unique_ptr<RankReader>> readers_;
   std::vector<Outbox> outboxes_;    ///< by reader

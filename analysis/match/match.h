@@ -1,9 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "analysis/common/comm_table.h"
@@ -123,11 +122,20 @@ struct Matching {
   std::uint64_t mismatch_count = 0;     ///< collectives that members did not say alike
   std::uint64_t unsure_collectives = 0; ///< calls on communicators that were made out of sight, of which nothing is told
   std::uint64_t greater_than_sent = 0;  ///< messages that were received longer than they were sent: a sign of wrong matches
+  std::uint64_t violation_count = 0;    ///< messages received before they were sent, members of collectives that left too early
+  std::uint64_t worst_violation_ns = 0; ///< by how much, at the most
   std::vector<Mismatch> mismatches;     ///< the first of each communicator
   std::vector<TrackTotals> tracks;      ///< by track
+  RankStates states{0};                 ///< also that a trace was cut short, which only its calls tell
   std::uint64_t most_in_flight = 0;     ///< ends that waited for their other end at once, at the most
 
   std::uint64_t unmatched() const;      ///< ends of messages and collectives
+  /// What happens at late_ns cannot happen before what happens at early_ns.
+  void check_order(std::uint64_t early_ns, std::uint64_t late_ns) {
+    if (late_ns >= early_ns) return;
+    ++violation_count;
+    worst_violation_ns = std::max(worst_violation_ns, early_ns - late_ns);
+  }
 };
 
 /// source, tables: outlive the call. jobs: threads to work with. Linear in calls; memory: what is in flight, in windows of

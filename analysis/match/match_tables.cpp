@@ -41,15 +41,13 @@ FunctionIndex::FunctionIndex(const RecordSource& source) {
 }
 
 MatchTables::MatchTables(const RecordSource& source)
-    : comms(source), functions(source), states_(static_cast<std::size_t>(std::max(source.world_size(), 0))) {
+    : comms(source), functions(source), states(source.world_size()) {
   for (const std::int32_t rank : source.world_ranks()) {
     const ProcessDefinitions& process = source.process(rank);
     const auto index = static_cast<std::uint32_t>(first_tracks_.size());
     first_tracks_.push_back(static_cast<Track>(places_.size()));
     for (const LocationDefinition& location : process.locations) places_.push_back({rank, location.id, index});
-    if (rank >= 0 && static_cast<std::size_t>(rank) < states_.size()) {
-      states_[static_cast<std::size_t>(rank)] = state_of(process);
-    }
+    states.set(rank, state_of(process));
   }
 }
 

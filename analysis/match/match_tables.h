@@ -22,6 +22,22 @@ struct RankState {
   bool has_ended = false;       ///< it reached MPI_Finalize
 };
 
+/// By world rank.
+class RankStates {
+ public:
+  explicit RankStates(std::int32_t world_size) : states_(static_cast<std::size_t>(world_size > 0 ? world_size : 0)) {}
+  /// Of a rank that is none of the run: no trace.
+  const RankState& of(std::int32_t world_rank) const { return has(world_rank) ? states_[static_cast<std::size_t>(world_rank)] : nobody_; }
+  void set(std::int32_t world_rank, const RankState& state) {
+    if (has(world_rank)) states_[static_cast<std::size_t>(world_rank)] = state;
+  }
+
+ private:
+  bool has(std::int32_t world_rank) const { return world_rank >= 0 && static_cast<std::size_t>(world_rank) < states_.size(); }
+  std::vector<RankState> states_;
+  RankState nobody_;
+};
+
 /// The functions of a run, each once for all processes.
 class FunctionIndex {
  public:
@@ -52,22 +68,17 @@ class MatchTables {
   std::size_t track_count() const { return places_.size(); }
   const Place& place(Track track) const { return places_[track]; }
   Track first_track(std::size_t process_index) const { return first_tracks_[process_index]; }
-  const RankState& state(std::int32_t world_rank) const {
-    const auto rank = static_cast<std::size_t>(world_rank);
-    return rank < states_.size() ? states_[rank] : nobody_;
-  }
   std::uint32_t function_of(Track track, RegionId region) const {
     return functions.of(places_[track].process_index, region);
   }
 
   CommTable comms;
   FunctionIndex functions;
+  RankStates states;  ///< as the traces' heads tell; Matching::states knows more
 
  private:
   std::vector<Place> places_;
   std::vector<Track> first_tracks_;
-  std::vector<RankState> states_;  ///< by world rank
-  RankState nobody_;
 };
 
 }  // namespace megascope::analysis

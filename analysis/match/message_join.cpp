@@ -2,16 +2,16 @@
 
 namespace megascope::analysis {
 
-Unmatched why_unmatched(const MatchTables& tables, std::int32_t own_rank, std::int32_t partner) {
-  const RankState& own = tables.state(own_rank);
-  const RankState& other = tables.state(partner);
+Unmatched why_unmatched(const RankStates& states, std::int32_t own_rank, std::int32_t partner) {
+  const RankState& own = states.of(own_rank);
+  const RankState& other = states.of(partner);
   if (!other.has_trace) return Unmatched::kNoTrace;
   if (own.has_losses || other.has_losses) return Unmatched::kLost;
   return other.has_ended ? Unmatched::kNoPartner : Unmatched::kEnded;
 }
 
 void MessageJoin::add(const MessageEnd& end, Matching& result, MatchSink& sink) {
-  const RankState& partner = tables_.state(end.partner);
+  const RankState& partner = states_.of(end.partner);
   if (!partner.has_trace || partner.lacks_messages) return give_up(end, result);  // it will name none
   std::uint32_t& slot = by_name_[end.name];
   if (slot == 0) {
@@ -32,13 +32,14 @@ void MessageJoin::add(const MessageEnd& end, Matching& result, MatchSink& sink) 
   const MessageEnd& receive = end.is_send ? held.end : end;
   ++result.message_count;
   if (receive.bytes > send.bytes) ++result.greater_than_sent;
+  result.check_order(send.start_ns, receive.leave_ns);
   sink.add_message(task_, send, receive);
   held.is_used = false;
   free_.push_back(index);
 }
 
 void MessageJoin::give_up(const MessageEnd& end, Matching& result) const {
-  const auto why = static_cast<std::size_t>(why_unmatched(tables_, end.world_rank, end.partner));
+  const auto why = static_cast<std::size_t>(why_unmatched(states_, end.world_rank, end.partner));
   ++(end.is_send ? result.unmatched_sends : result.unmatched_receives)[why];
 }
 

@@ -9,12 +9,13 @@
 namespace megascope::analysis {
 
 /// Why an end of a message between these two found no other end.
-Unmatched why_unmatched(const MatchTables& tables, std::int32_t own_rank, std::int32_t partner);
+Unmatched why_unmatched(const RankStates& states, std::int32_t own_rank, std::int32_t partner);
 
-/// Brings the two ends of messages together, by name. One thread. Memory: the ends that wait for their other one.
+/// Brings the two ends of messages together, by name. states: outlives it. One thread. Memory:
+/// the ends that wait for their other one.
 class MessageJoin {
  public:
-  MessageJoin(const MatchTables& tables, std::size_t task) : tables_(tables), task_(task) {}
+  MessageJoin(const RankStates& states, std::size_t task) : states_(states), task_(task) {}
 
   void add(const MessageEnd& end, Matching& result, MatchSink& sink);
   /// Gives up ends whose partners will say no more. has_finished: by world rank.
@@ -28,7 +29,7 @@ class MessageJoin {
   };
   void give_up(const MessageEnd& end, Matching& result) const;
 
-  const MatchTables& tables_;
+  const RankStates& states_;
   std::size_t task_;
   IdMap<std::uint64_t, std::uint32_t> by_name_;  ///< index + 1
   std::vector<Held> held_;

@@ -19,7 +19,7 @@ bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
 RankReader::RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index, MatchSink& sink)
     : tables_(tables), sink_(sink), definitions_(source.process(source.world_ranks()[process_index])),
       world_rank_(source.world_ranks()[process_index]), process_index_(process_index),
-      first_track_(tables.first_track(process_index)), lacks_messages_(tables.state(world_rank_).lacks_messages),
+      first_track_(tables.first_track(process_index)), lacks_messages_(tables.states.of(world_rank_).lacks_messages),
       functions_(definitions_), calls_(source, world_rank_), naming_(definitions_),
       stop_counts_(definitions_.locations.size()), totals_(definitions_.locations.size()),
       probes_(definitions_.locations.size()) {
@@ -33,6 +33,7 @@ RankReader::RankReader(const RecordSource& source, const MatchTables& tables, st
   }
   met_on_.resize(comm_of_slot_.size());
   for (const RegionDefinition& region : definitions_.regions) {
+    if (region.name == "MPI_Finalize") finalize_region_ = region.id;
     if (region.name == "MPI_Init") init_regions_[0] = region.id;
     if (region.name == "MPI_Init_thread") init_regions_[1] = region.id;
   }
@@ -52,7 +53,9 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   totals.call_count += call.count;
   if (call.region == init_regions_[0] || call.region == init_regions_[1]) {  // what comes before is the launcher's
     totals.first_ns = call.leave_ns;
+    has_begun_ = true;
   } else {
+    has_finalized_ = has_finalized_ || call.region == finalize_region_;
     if (call.depth == 0) totals.mpi_ns += time_inside(call);
     totals.first_ns = std::min(totals.first_ns, call.enter_ns);
   }
@@ -270,6 +273,12 @@ void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
   end.leave_ns = now.call->leave_ns;
   out.add(end);
   free_collectives_.push_back(index);
+}
+
+/// MPI_Finalize is recorded where MPI_Init is.
+bool RankReader::is_cut_short() const {
+  const bool has_calls = std::ranges::any_of(totals_, [](const TrackTotals& totals) { return totals.call_count != 0; });
+  return tables_.states.of(world_rank_).has_ended && !has_finalized_ && (has_begun_ || !has_calls);
 }
 
 void RankReader::finish(Outbox& out) {

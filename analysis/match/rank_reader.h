@@ -25,6 +25,8 @@ class RankReader {
   std::uint64_t next_ns() const { return call_->enter_ns; }
   std::int32_t world_rank() const { return world_rank_; }
   const std::vector<TrackTotals>& totals() const { return totals_; }
+  /// At the end: does a trace that says it is whole lack its last calls?
+  bool is_cut_short() const;
   /// Messages whose order is not known because calls miss here: sends, receives.
   std::uint64_t unnamed_sends() const { return unnamed_sends_; }
   std::uint64_t unnamed_receives() const { return unnamed_receives_; }
@@ -73,6 +75,9 @@ class RankReader {
   Track first_track_;
   bool lacks_messages_;
   RegionId init_regions_[2] = {kNoRegion, kNoRegion};
+  RegionId finalize_region_ = kNoRegion;
+  bool has_begun_ = false;     ///< MPI_Init was seen
+  bool has_finalized_ = false;
   FunctionTable functions_;
   MergedCalls calls_;
   const Call* call_ = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/match/collective_flow.h"
+
 namespace megascope::analysis {
 namespace {
 
@@ -10,61 +12,16 @@ namespace {
 constexpr std::uint64_t kMayHaveLeft = 64 * 1024;
 
 WaitKind kind_of(const FunctionTable::Function& function) {
-  if (function.is_neighbourhood) return WaitKind::kNone;
-  switch (function.op) {
-    case CollectiveOp::kBarrier: return WaitKind::kBarrier;
-    case CollectiveOp::kAllgather:
-    case CollectiveOp::kAllgatherv:
-    case CollectiveOp::kAlltoall:
-    case CollectiveOp::kAlltoallv:
-    case CollectiveOp::kAlltoallw:
-    case CollectiveOp::kAllreduce:
-    case CollectiveOp::kReduceScatter:
-    case CollectiveOp::kReduceScatterBlock: return WaitKind::kNxN;
-    case CollectiveOp::kGather:
-    case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce: return WaitKind::kEarlyReduce;
-    case CollectiveOp::kBcast:
-    case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv: return WaitKind::kLateBroadcast;
-    case CollectiveOp::kScan:
-    case CollectiveOp::kExscan: return WaitKind::kPrefix;
-    default: return WaitKind::kOther;
+  if (function.op == CollectiveOp::kBarrier) return WaitKind::kBarrier;
+  switch (flow_of(function)) {
+    case Flow::kNone: return WaitKind::kNone;
+    case Flow::kAll: return WaitKind::kNxN;
+    case Flow::kFromRoot: return WaitKind::kLateBroadcast;
+    case Flow::kToRoot: return WaitKind::kEarlyReduce;
+    case Flow::kPrefix: return WaitKind::kPrefix;
+    case Flow::kPerhaps: break;
   }
-}
-
-/// Of the same group of an intercommunicator, that is of nobody one waits for.
-bool is_beside(const CollectiveEnd& a, const CollectiveEnd& b, bool has_groups) {
-  return has_groups && a.is_second_group == b.is_second_group;
-}
-
-const CollectiveEnd* latest(std::span<const CollectiveEnd> members, auto&& counts) {
-  const CollectiveEnd* found = nullptr;
-  for (const CollectiveEnd& member : members) {
-    if (counts(member) && (found == nullptr || member.start_ns > found->start_ns)) found = &member;
-  }
-  return found;
-}
-
-/// Whom each member waits for, where it is the same one for all (of a group).
-struct Latest {
-  const CollectiveEnd* all = nullptr;
-  const CollectiveEnd* of_group[2] = {nullptr, nullptr};
-  const CollectiveEnd* root = nullptr;
-  const CollectiveEnd* others = nullptr;  ///< but the root
-};
-
-Latest find_latest(const Collective& collective, bool has_groups) {
-  Latest found;
-  found.all = latest(collective.members, [](const CollectiveEnd&) { return true; });
-  found.root = latest(collective.members, [](const CollectiveEnd& end) { return end.is_root; });
-  found.others = latest(collective.members, [&](const CollectiveEnd& end) {
-    return !end.is_root && !(found.root != nullptr && is_beside(end, *found.root, has_groups));
-  });
-  for (const bool second : {false, true}) {
-    found.of_group[second] = latest(collective.members, [&](const CollectiveEnd& end) { return end.is_second_group == second; });
-  }
-  return found;
+  return WaitKind::kOther;
 }
 
 std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { return late_ns > early_ns ? late_ns - early_ns : 0; }
@@ -127,21 +84,10 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
   if (bytes != CollectiveShape::kNotCompared) cost.bytes += bytes;
   const WaitKind kind = kind_of(function);
   const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
-  const Latest last = find_latest(collective, has_groups);
+  const LastNeeded last(collective, flow_of(function), has_groups);
   for (const CollectiveEnd& end : collective.members) {
     cost.skew_ns += end.leave_ns - end.enter_ns - shortest_ns;
-    const CollectiveEnd* culprit = nullptr;
-    switch (kind) {
-      case WaitKind::kNone: break;
-      case WaitKind::kEarlyReduce: culprit = end.is_root ? last.others : nullptr; break;
-      case WaitKind::kLateBroadcast:
-        culprit = last.root == nullptr || is_beside(end, *last.root, has_groups) ? nullptr : last.root;
-        break;
-      case WaitKind::kPrefix:
-        culprit = latest(collective.members, [&](const CollectiveEnd& other) { return other.comm_rank < end.comm_rank; });
-        break;
-      default: culprit = has_groups ? last.of_group[!end.is_second_group] : last.all;
-    }
+    const CollectiveEnd* culprit = last.of(end);
     if (culprit == nullptr || culprit == &end || end.stop == kNoStop || culprit->start_ns <= end.enter_ns) continue;
     if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
     tasks_[task].found.push_back({end.track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});

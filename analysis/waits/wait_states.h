@@ -52,9 +52,13 @@ using CollectiveCosts = std::map<std::pair<CommTable::Index, std::uint32_t>, Col
 /// Collects the stops of all tracks and finds the waits of matched calls. Memory: 64 bytes a stop.
 class WaitStates final : public MatchSink {
  public:
-  explicit WaitStates(const MatchTables& tables) : tables_(tables), stops_(tables.track_count()) {}
+  explicit WaitStates(const MatchTables& tables) : tables_(tables) {}
 
-  void begin(std::size_t task_count) override { tasks_.resize(task_count); }
+  /// Forgets what an earlier pass found.
+  void begin(std::size_t task_count) override {
+    stops_.assign(tables_.track_count(), {});
+    tasks_.assign(task_count, {});
+  }
   void add_stop(Track track, const Stop& stop) override;
   void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
   void add_collective(std::size_t task, const Collective& collective) override;

@@ -1,8 +1,9 @@
+#include "analysis/align/causality.h"
 #include "analysis/match/match.h"
 #include "analysis/waits/wait_analysis.h"
-
 #include "core/trace/run_folder.h"
 #include "plugin/cli/analyze_view.h"
+#include "plugin/cli/collective_words.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/run_share.h"
@@ -12,6 +13,22 @@
 
 /// `megascope analyze`: the answer that a run holds.
 namespace megascope::cli {
+namespace {
+
+/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
+std::vector<std::int32_t> strangers(const RecordSource& run) {
+  const std::string* id = nullptr;
+  std::vector<std::int32_t> found;
+  for (const std::int32_t rank : run.world_ranks()) {
+    const ProcessInfo& info = run.process(rank).info;
+    if (info.is_solo || info.run_id.empty()) continue;
+    if (id == nullptr) id = &info.run_id;
+    if (info.run_id != *id) found.push_back(rank);
+  }
+  return found;
+}
+
+}  // namespace
 
 int analyze_run(const AnalyzeArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
@@ -20,12 +37,21 @@ int analyze_run(const AnalyzeArguments& arguments) {
     say(status.message());
     return kUnusable;
   }
+  const std::vector<std::int32_t> others = strangers(*run);
+  if (!others.empty()) {
+    say("traces of different runs lie in " + arguments.folder + ": " + ranks_text(others) + " and rank " +
+        std::to_string(run->world_ranks().front()) + " were not in one job");
+    return kUnusable;
+  }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs : usable_processor_count());
   const analysis::MatchTables tables(*run);
   analysis::WaitStates states(tables);
-  const analysis::Matching matching = analysis::match_run(*run, tables, states, jobs);
+  analysis::Matching matching = analysis::match_run(*run, tables, states, jobs);
+  const analysis::Causality causality = analysis::restore_causality(*run, tables, matching, jobs);
+  const analysis::CorrectedSource corrected(*run, causality.corrections);
+  if (causality.violations_before != 0) matching = analysis::match_run(corrected, tables, states, jobs);  // in possible times
   const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
-  const AnalyzeView view{*run, tables, matching, waits};
+  const AnalyzeView view{*run, tables, matching, waits, causality};
   const std::string text = arguments.as_json ? analyze_json(view) : analyze_text(view);
   std::fputs(text.c_str(), stdout);
   return has_finding(view) ? kFinding : kSuccess;

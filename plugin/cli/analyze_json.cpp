@@ -24,7 +24,9 @@ Json reasons_json(const std::uint64_t* counts) {
 Json clock_json(const AnalyzeView& view) {
   std::set<std::string> domains;
   for (const std::int32_t rank : view.source.world_ranks()) domains.insert(view.source.process(rank).info.clock_domain);
-  return {{"domains", domains.size()}, {"p50_ns", nullptr}, {"p99_ns", nullptr}, {"violations", nullptr}, {"moved_ns_max", nullptr}};
+  return {{"domains", domains.size()}, {"p50_ns", nullptr}, {"p99_ns", nullptr},
+          {"violations_before", view.causality.violations_before}, {"violations", view.matching.violation_count},
+          {"moved_ns_max", view.causality.moved_most_ns}};
 }
 
 Json mismatches_json(const AnalyzeView& view) {

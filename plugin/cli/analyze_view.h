@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/align/causality.h"
 #include "analysis/match/match.h"
 #include "analysis/waits/wait_analysis.h"
 #include "core/record/source.h"
@@ -16,6 +17,7 @@ struct AnalyzeView {
   const analysis::MatchTables& tables;
   const analysis::Matching& matching;
   const analysis::WaitAnalysis& waits;
+  const analysis::Causality& causality;
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }
   std::string function(std::uint32_t index) const { return std::string(tables.functions.function(index).name); }

@@ -115,7 +115,7 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ended;
   for (std::int32_t rank = 0; rank < view.source.world_size(); ++rank) {
-    const analysis::RankState& state = view.tables.state(rank);
+    const analysis::RankState& state = view.matching.states.of(rank);
     if (!state.has_trace) missing.push_back(rank);
     else if (state.has_losses) lossy.push_back(rank);
     else if (!state.has_ended) ended.push_back(rank);
@@ -123,6 +123,13 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
   if (!missing.empty()) limits.push_back("No trace of " + ranks_text(missing) + " is here: waits for them are not seen.");
   if (!lossy.empty()) limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
   if (!ended.empty()) limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
+  if (view.causality.violations_before != 0) {
+    limits.push_back(fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; moments were moved by "
+                                 "up to {}, {} are left.", human_count(view.causality.violations_before),
+                                 duration(static_cast<double>(view.causality.worst_before_ns)),
+                                 duration(static_cast<double>(view.causality.moved_most_ns)),
+                                 human_count(view.matching.violation_count)));
+  }
   add_unmatched("sends", view.matching.unmatched_sends, limits);
   add_unmatched("receives", view.matching.unmatched_receives, limits);
   add_unmatched("collectives", view.matching.partial_collectives, limits);
