@@ -46,6 +46,7 @@ struct MessageEnd {
   std::int32_t world_rank = 0;
   std::int32_t partner = 0;    ///< world rank of the other end
   std::int32_t tag = 0;
+  std::uint32_t partner_index = 0xFFFFFFFF;  ///< for who made it
   bool is_send = false;
   bool is_alone = false;       ///< the call that completed it completed no message of the other direction
 };

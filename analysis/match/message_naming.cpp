@@ -10,38 +10,39 @@ constexpr std::size_t kMostBlockers = 64;
 
 }  // namespace
 
-bool MessageNaming::do_overlap(const Fact& a, const Fact& b) {
+bool MessageNaming::do_overlap(const Pattern& a, const Pattern& b) {
   if (a.comm != b.comm) return false;
   const bool same_peer = a.peer == b.peer || a.peer == kAnySource || b.peer == kAnySource;
   return same_peer && (a.tag == b.tag || a.tag == kAnyTag || b.tag == kAnyTag);
 }
 
-bool MessageNaming::must_wait(const Fact& pattern) const {
+bool MessageNaming::must_wait(const Pattern& pattern) const {
   if (is_wild(pattern)) return true;
   return std::ranges::any_of(waiting_, [&](Index index) { return do_overlap(open_[index].pattern, pattern); });
 }
 
-MessageNaming::Index MessageNaming::add_open(const Fact& fact, const MessageEnd& end) {
-  Index index = static_cast<Index>(open_.size());
+MessageNaming::Index MessageNaming::add_open(const Fact& fact, bool is_send) {
   if (free_.empty()) {
+    free_.push_back(static_cast<Index>(open_.size()));
     open_.emplace_back();
-  } else {
-    index = free_.back();
-    free_.pop_back();
   }
+  const Index index = free_.back();
+  free_.pop_back();
   Open& open = open_[index];
-  open = {};
-  open.end = end;
-  open.pattern = fact;
+  open.series = 0;
+  open.pattern = pattern_of(fact);
   open.request = fact.request;
+  open.is_send = is_send;
+  open.is_numbered = open.is_complete = false;
   open.is_used = true;
   if (fact.request != kNoRequest) by_request_[fact.request] = index + 1;
   return index;
 }
 
 void MessageNaming::number(Open& open) {
-  open.series = open.end.is_send ? series_.sent(open.pattern) : series_.received(open.pattern);
-  if (open.series != 0) open.number = (open.end.is_send ? sent_ : received_)[open.series]++;
+  const Fact fact{.comm = open.pattern.comm, .peer = open.pattern.peer, .tag = open.pattern.tag};
+  open.series = open.is_send ? series_.sent(fact) : series_.received(fact);
+  if (open.series != 0) open.number = (open.is_send ? sent_ : received_)[open.series]++;
   open.is_numbered = true;
 }
 
@@ -68,8 +69,9 @@ void MessageNaming::send(const Fact& fact, const MessageEnd& end, Outbox& out) {
 }
 
 void MessageNaming::receive(const Fact& fact, const MessageEnd& end, Outbox& out) {
-  if (!waiting_.empty() && must_wait(fact)) {
-    const Index index = add_open(fact, end);
+  if (!waiting_.empty() && must_wait(pattern_of(fact))) {
+    const Index index = add_open(fact, false);
+    open_[index].end = end;
     open_[index].is_complete = true;
     waiting_.push_back(index);
     return;
@@ -81,37 +83,35 @@ void MessageNaming::receive(const Fact& fact, const MessageEnd& end, Outbox& out
   out.add(named);
 }
 
-void MessageNaming::start_send(const Fact& fact, const MessageEnd& end) { number(open_[add_open(fact, end)]); }
+MessageEnd& MessageNaming::start_send(const Fact& fact) {
+  Open& open = open_[add_open(fact, true)];
+  number(open);
+  return open.end;
+}
 
-void MessageNaming::post(const Fact& fact, const MessageEnd& end) {
-  const bool waits = must_wait(fact);
-  const Index index = add_open(fact, end);
+MessageEnd& MessageNaming::post(const Fact& fact) {
+  const bool waits = must_wait(pattern_of(fact));
+  const Index index = add_open(fact, false);
   if (waits) {
     waiting_.push_back(index);
   } else {
     number(open_[index]);
   }
+  return open_[index].end;
 }
 
-MessageEnd* MessageNaming::find(RequestId request) {
-  Index index = 0;
-  if (request == kNoRequest || !by_request_.take(request, index)) return nullptr;
-  by_request_[request] = index;
-  return &open_[index - 1].end;
-}
-
-void MessageNaming::complete(const Fact& fact, Outbox& out) {
-  Index index = 0;
-  if (fact.request == kNoRequest || !by_request_.take(fact.request, index)) return;
-  Open& open = open_[--index];
+MessageEnd* MessageNaming::take(RequestId request) {
+  if (request == kNoRequest || !by_request_.take(request, taken_)) return nullptr;
+  Open& open = open_[--taken_];
   open.request = kNoRequest;
-  if (open.is_numbered) return emit(index, out);
+  return &open.end;
+}
+
+void MessageNaming::give(const Fact& fact, Outbox& out) {
+  Open& open = open_[taken_];
+  if (open.is_numbered) return emit(taken_, out);
   open.is_complete = true;
-  if (fact.peer >= 0) {
-    open.pattern.comm = fact.comm;
-    open.pattern.peer = fact.peer;
-    open.pattern.tag = fact.tag;
-  }
+  if (fact.peer >= 0) open.pattern = pattern_of(fact);
   settle(false, out);
 }
 
@@ -119,7 +119,7 @@ void MessageNaming::cancel(RequestId request, Outbox& out) {
   Index index = 0;
   if (request == kNoRequest || !by_request_.take(request, index)) return;
   const Open cancelled = open_[--index];
-  if (cancelled.is_numbered && !cancelled.end.is_send) take_number_back(cancelled);
+  if (cancelled.is_numbered && !cancelled.is_send) take_number_back(cancelled);
   std::erase(waiting_, index);
   release(index);
   if (!cancelled.is_numbered) settle(false, out);
@@ -130,7 +130,7 @@ void MessageNaming::take_number_back(const Open& cancelled) {
   if (cancelled.series == 0) return;
   --received_[cancelled.series];
   for (Open& open : open_) {
-    const bool is_later = open.is_used && open.is_numbered && !open.end.is_send && open.series == cancelled.series &&
+    const bool is_later = open.is_used && open.is_numbered && !open.is_send && open.series == cancelled.series &&
                           open.number > cancelled.number;
     if (is_later) --open.number;
   }
@@ -164,7 +164,7 @@ void MessageNaming::settle(bool is_at_end, Outbox& out) {
 void MessageNaming::finish(Outbox& out) {
   settle(true, out);
   for (Index index = 0; index < open_.size(); ++index) {
-    if (open_[index].is_used && open_[index].end.is_send) emit(index, out);
+    if (open_[index].is_used && open_[index].is_send) emit(index, out);
   }
   open_.clear();
   free_.clear();

@@ -22,13 +22,14 @@ class MessageNaming {
   /// end: of what the fact tells, but its name. Blocking ends are complete.
   void send(const Fact& fact, const MessageEnd& end, Outbox& out);
   void receive(const Fact& fact, const MessageEnd& end, Outbox& out);
-  /// Starts a send, posts a receive, takes a message by a matched probe (kMatched: fact.request names the message).
-  void start_send(const Fact& fact, const MessageEnd& end);
-  void post(const Fact& fact, const MessageEnd& end);
-  /// The end that a request stands for, to be completed; nullptr where it is not known. Valid until the next call.
-  MessageEnd* find(RequestId request);
-  /// It has completed; fact: of a receive, what was received.
-  void complete(const Fact& fact, Outbox& out);
+  /// Starts a send, posts a receive, takes a message by a matched probe (kMatched: fact.request names the message). The end
+  /// is to be filled in by the caller, as it was left by another message, before the next call.
+  MessageEnd& start_send(const Fact& fact);
+  MessageEnd& post(const Fact& fact);
+  /// The end that a request stands for, which is complete and now to be filled in; nullptr where it is not known. Then give().
+  MessageEnd* take(RequestId request);
+  /// fact: of a receive that was taken, what was received.
+  void give(const Fact& fact, Outbox& out);
   void cancel(RequestId request, Outbox& out);
   /// After the last call: sends that were started go out, receives that never completed do not.
   void finish(Outbox& out);
@@ -36,22 +37,30 @@ class MessageNaming {
   std::int32_t partner(const Fact& fact) const { return series_.partner(fact); }
 
  private:
+  /// What a receive takes.
+  struct Pattern {
+    CommId comm = kNoComm;
+    std::int32_t peer = kNoPeer;
+    std::int32_t tag = 0;
+  };
   struct Open {
     MessageEnd end;
     std::uint64_t series = 0;
     std::uint64_t number = 0;
-    Fact pattern;              ///< of a receive: communicator, peer and tag that it takes
+    Pattern pattern;
     RequestId request = kNoRequest;
+    bool is_send = false;
     bool is_numbered = false;
     bool is_complete = false;
     bool is_used = false;
   };
   using Index = std::uint32_t;
 
-  static bool is_wild(const Fact& fact) { return fact.peer == kAnySource || fact.tag == kAnyTag; }
-  static bool do_overlap(const Fact& a, const Fact& b);
-  bool must_wait(const Fact& pattern) const;
-  Index add_open(const Fact& fact, const MessageEnd& end);
+  static bool is_wild(const Pattern& pattern) { return pattern.peer == kAnySource || pattern.tag == kAnyTag; }
+  static bool do_overlap(const Pattern& a, const Pattern& b);
+  static Pattern pattern_of(const Fact& fact) { return {fact.comm, fact.peer, fact.tag}; }
+  bool must_wait(const Pattern& pattern) const;
+  Index add_open(const Fact& fact, bool is_send);
   void number(Open& open);
   void emit(Index index, Outbox& out);
   void settle(bool is_at_end, Outbox& out);
@@ -64,6 +73,7 @@ class MessageNaming {
   RequestMap<Index> by_request_;                  ///< index + 1
   std::vector<Open> open_;
   std::vector<Index> free_;
+  Index taken_ = 0;
   std::vector<Index> waiting_;                    ///< receives without a number, in order of posting
 };
 

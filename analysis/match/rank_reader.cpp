@@ -79,12 +79,15 @@ void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
     case FactKind::kMatched: return add_matched_probe(fact, now);
     case FactKind::kSendComplete:
     case FactKind::kRecvComplete: return complete_message(fact, now, out);
-    case FactKind::kRequestFreed: return naming_.complete(fact, out);
+    case FactKind::kRequestFreed:
+      if (naming_.take(fact.request) != nullptr) naming_.give(fact, out);
+      return;
     case FactKind::kCancelled: return naming_.cancel(fact.request, out);
     case FactKind::kProbed:
       if (now.function->use == FunctionTable::Use::kPoll) return;
       stop_of(now);
-      probes_[now.track - first_track_] = {fact, begin(fact, now, false)};
+      probes_[now.track - first_track_].fact = fact;
+      begin(probes_[now.track - first_track_].end, fact, now, false);
       return end(probes_[now.track - first_track_].end, now);
     case FactKind::kCollective:
     case FactKind::kCollectiveRequest:
@@ -101,7 +104,8 @@ void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
 /// Of a call that the trace's end found: what it was called with.
 void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
   if (fact.kind == FactKind::kSend) {
-    MessageEnd message = begin(fact, now, true);
+    MessageEnd message;
+    begin(message, fact, now, true);
     if (!lacks_messages_ && message.partner >= 0) naming_.send(fact, message, out);
   } else if (fact.kind == FactKind::kCollective) {
     add_collective({slot_of_comm(definitions_, fact.comm), fact.sequence, &fact}, now, out);
@@ -121,20 +125,30 @@ Meeting RankReader::last_met(Slot comm) const {
   return later(here, met_all_) ? here : met_all_;
 }
 
-/// An end of a message as its start tells it. fact: names the partner, if it is no wildcard.
-MessageEnd RankReader::begin(const Fact& fact, const Now& now, bool is_send) {
-  MessageEnd message{.start_ns = now.call->enter_ns, .bytes = fact.bytes, .met_at_start = last_met(fact.comm), .met_at_end = {},
-                     .track = now.track, .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
-                     .world_rank = world_rank_, .partner = naming_.partner(fact), .tag = fact.tag, .is_send = is_send};
-  const std::uint32_t stops = stop_counts_[now.track - first_track_];
-  message.start_stop = now.stop != kNoStop ? now.stop : stops;
-  message.enter_ns = message.leave_ns = message.start_ns;
-  if (message.partner < 0) return message;
-  Partner& partner = partners_[static_cast<std::uint64_t>(message.partner) + 1];
+RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
+  if (message.partner_index == kNoStop) {
+    std::uint32_t& index = partner_index_[static_cast<std::uint64_t>(message.partner) + 1];
+    if (index == 0) {
+      partners_.emplace_back();
+      index = static_cast<std::uint32_t>(partners_.size());
+    }
+    message.partner_index = index - 1;
+  }
+  return partners_[message.partner_index];
+}
+
+/// An end of a message as its start tells it; all of it is set. fact: names the partner, if it is no wildcard.
+void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
+  const std::uint32_t stops = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_];
+  message = {.start_ns = now.call->enter_ns, .enter_ns = now.call->enter_ns, .leave_ns = now.call->enter_ns, .bytes = fact.bytes,
+             .met_at_start = last_met(fact.comm), .met_at_end = {}, .track = now.track, .start_stop = stops,
+             .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
+             .world_rank = world_rank_, .partner = naming_.partner(fact), .tag = fact.tag, .is_send = is_send};
+  if (message.partner < 0) return;
+  Partner& partner = partner_of(message);
   Meeting& before = is_send ? partner.sent_start : partner.received_start;
   if (later(before, message.met_at_start)) message.met_at_start = before;
-  before = {message.start_ns, message.start_stop};
-  return message;
+  before = {message.start_ns, stops};
 }
 
 /// It completes in this call.
@@ -145,7 +159,7 @@ void RankReader::end(MessageEnd& message, Now& now) {
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
   if (message.partner < 0) return;
   message.met_at_end = message.comm == CommTable::kNone ? met_all_ : last_met(static_cast<Slot>(now.call->comm));
-  Partner& partner = partners_[static_cast<std::uint64_t>(message.partner) + 1];
+  Partner& partner = partner_of(message);
   Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
   if (later(before, message.met_at_end)) message.met_at_end = before;
   before = {message.leave_ns, stop_counts_[now.track - first_track_]};
@@ -157,7 +171,8 @@ void RankReader::add_blocking_send(const Fact& fact, Now& now, Outbox& out) {
     return;
   }
   stop_of(now);
-  MessageEnd message = begin(fact, now, true);
+  MessageEnd message;
+  begin(message, fact, now, true);
   if (message.partner < 0) return;
   end(message, now);
   naming_.send(fact, message, out);
@@ -170,7 +185,8 @@ void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
     return;
   }
   stop_of(now);
-  MessageEnd message = begin(fact, now, false);
+  MessageEnd message;
+  begin(message, fact, now, false);
   if (message.partner < 0) return;
   Probe& probe = probes_[now.track - first_track_];
   const bool was_probed = probe.fact.comm == fact.comm && probe.fact.peer == fact.peer && probe.fact.tag == fact.tag &&
@@ -188,18 +204,18 @@ void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
 
 void RankReader::add_start(const Fact& fact, Now& now, bool is_send) {
   if (lacks_messages_) return;
-  if (is_send) return naming_.start_send(fact, begin(fact, now, true));
+  if (is_send) return begin(naming_.start_send(fact), fact, now, true);
   bool was_probed = false;
   if (probed_.size() != 0 && probed_.take(fact.request, was_probed)) return;  // posted by the probe
-  naming_.post(fact, begin(fact, now, false));
+  begin(naming_.post(fact), fact, now, false);
 }
 
 void RankReader::add_matched_probe(const Fact& fact, Now& now) {
   if (lacks_messages_) return;
   stop_of(now);
-  MessageEnd message = begin(fact, now, false);
+  MessageEnd& message = naming_.post(fact);
+  begin(message, fact, now, false);
   end(message, now);
-  naming_.post(fact, message);
   probed_[fact.request] = true;
 }
 
@@ -212,7 +228,7 @@ void RankReader::complete_message(const Fact& fact, Now& now, Outbox& out) {
     bool was_probed = false;
     probed_.take(fact.request, was_probed);
   }
-  MessageEnd* message = naming_.find(fact.request);
+  MessageEnd* message = naming_.take(fact.request);
   if (message == nullptr) return;
   if (message->stop == kNoStop) {  // else it waited in the matched probe
     if (!message->is_send) {
@@ -222,7 +238,7 @@ void RankReader::complete_message(const Fact& fact, Now& now, Outbox& out) {
     end(*message, now);
   }
   if (!message->is_send) message->bytes = fact.bytes;
-  naming_.complete(fact, out);
+  naming_.give(fact, out);
 }
 
 void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& out) {

@@ -62,7 +62,8 @@ class RankReader {
   void complete_collective(const Fact& fact, Now& now, Outbox& out);
 
   std::uint32_t stop_of(Now& now);
-  MessageEnd begin(const Fact& fact, const Now& now, bool is_send);
+  void begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send);
+  Partner& partner_of(MessageEnd& message);
   void end(MessageEnd& message, Now& now);
   Meeting last_met(Slot comm) const;
   void finish(Outbox& out);
@@ -91,7 +92,8 @@ class RankReader {
   std::vector<std::uint32_t> stop_counts_;    ///< by location
   std::vector<TrackTotals> totals_;
   std::vector<Probe> probes_;                 ///< by location: the last blocking probe
-  IdMap<std::uint64_t, Partner> partners_;    ///< by world rank + 1
+  IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1
+  std::vector<Partner> partners_;
   RequestMap<bool> probed_;                   ///< messages that a matched probe took
   RequestMap<std::uint32_t> open_collectives_;  ///< index + 1
   std::vector<CollectiveEnd> collectives_;
