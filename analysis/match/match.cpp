@@ -4,7 +4,7 @@
 #include <memory>
 #include <numeric>
 
-#include "analysis/common/parallel.h"
+#include "analysis/common/workers.h"
 #include "analysis/match/collective_join.h"
 #include "analysis/match/message_join.h"
 #include "analysis/match/rank_reader.h"
@@ -12,22 +12,23 @@
 namespace megascope::analysis {
 namespace {
 
-/// Calls that are read before what they say is matched: enough that starting threads costs little, few enough that it stays
-/// in the cache.
-constexpr std::uint64_t kWindowCalls = 1 << 15;
+/// Calls that are read a thread before what they say is matched: enough that waking threads costs little, few enough that it
+/// stays in the cache.
+constexpr std::uint64_t kWindowCalls = 1 << 12;
 constexpr std::uint64_t kFirstWindow_ns = 1'000'000;
 
 /// The pass over all ranks: windows of time; in each, ranks are read by several threads, then what they said is matched.
 class MatchPass {
  public:
   MatchPass(const RecordSource& source, const MatchTables& tables, MatchSink& sink, unsigned jobs)
-      : sink_(sink), jobs_(std::max(jobs, 1U)), task_count_(jobs_ == 1 ? 1 : std::size_t{jobs_} * 2),
-        states_(tables.states), has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))) {
+      : sink_(sink), window_calls_(kWindowCalls * std::max(jobs, 1U)), task_count_(jobs <= 1 ? 1 : std::size_t{jobs} * 2),
+        states_(tables.states), has_finished_(static_cast<std::size_t>(std::max(source.world_size(), 0))),
+        workers_(std::max(jobs, 1U)) {
     const std::size_t processes = source.world_ranks().size();
     readers_.resize(processes);
     outboxes_.assign(processes, Outbox(task_count_));
     sink_.begin(task_count_);
-    for_each_index(processes, jobs_, [&](std::size_t i) { readers_[i] = std::make_unique<RankReader>(source, tables, i, sink_); });
+    workers_.for_each(processes, [&](std::size_t i) { readers_[i] = std::make_unique<RankReader>(source, tables, i, sink_); });
     for (std::size_t task = 0; task < task_count_; ++task) {
       tasks_.push_back(std::make_unique<Task>(tables, states_, task));
     }
@@ -41,8 +42,8 @@ class MatchPass {
       read(first_ns + window_ns);
       match();
       const std::uint64_t count = call_count() - before;
-      if (count > 2 * kWindowCalls && window_ns > 1) window_ns /= 2;
-      if (count < kWindowCalls / 2 && window_ns < kLongestWindow_ns) window_ns *= 2;
+      if (count > 2 * window_calls_ && window_ns > 1) window_ns /= 2;
+      if (count < window_calls_ / 2 && window_ns < kLongestWindow_ns) window_ns *= 2;
     }
     match();  // what the ranks said at their ends
     return collect();
@@ -75,7 +76,7 @@ class MatchPass {
     return is_found;
   }
   void read(std::uint64_t limit_ns) {
-    for_each_index(readers_.size(), jobs_, [&](std::size_t i) { readers_[i]->read_until(limit_ns, outboxes_[i]); });
+    workers_.for_each(readers_.size(), [&](std::size_t i) { readers_[i]->read_until(limit_ns, outboxes_[i]); });
     for (const auto& reader : readers_) {
       const auto rank = static_cast<std::size_t>(reader->world_rank());
       if (!reader->is_at_end() || rank >= has_finished_.size() || has_finished_[rank]) continue;
@@ -88,7 +89,7 @@ class MatchPass {
   }
   void match() {
     const bool some_finished = std::ranges::find(has_finished_, true) != has_finished_.end();
-    for_each_index(task_count_, jobs_, [&](std::size_t i) {
+    workers_.for_each(task_count_, [&](std::size_t i) {
       Task& task = *tasks_[i];
       for (const Outbox& outbox : outboxes_) {
         for (const MessageEnd& end : outbox.tasks[i].messages) task.messages.add(end, task.result, sink_);
@@ -139,7 +140,7 @@ class MatchPass {
   }
 
   MatchSink& sink_;
-  unsigned jobs_;
+  std::uint64_t window_calls_;
   std::size_t task_count_;
   RankStates states_;
   std::vector<bool> has_finished_;  ///< by world rank
@@ -147,6 +148,7 @@ class MatchPass {
   std::vector<Outbox> outboxes_;    ///< by reader
   std::vector<std::unique_ptr<Task>> tasks_;
   std::uint64_t most_in_flight_ = 0;
+  Workers workers_;
 };
 
 }  // namespace
