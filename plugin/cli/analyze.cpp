@@ -8,6 +8,7 @@
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/run_share.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -26,6 +27,18 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
     if (info.run_id != *id) found.push_back(rank);
   }
   return found;
+}
+
+/// How far each rank's clock may be off, by what was measured; empty when some clock was not compared with the others.
+std::vector<double> clock_errors(const trace::RunSource& run) {
+  std::vector<double> errors_ns;
+  for (const std::int32_t rank : run.world_ranks()) {
+    const DomainTime& time = run.time().of(run.process(rank).info);
+    if (!time.is_measured) return {};
+    errors_ns.push_back(time.error_ns);
+  }
+  std::ranges::sort(errors_ns);
+  return errors_ns;
 }
 
 }  // namespace
@@ -51,7 +64,7 @@ int analyze_run(const AnalyzeArguments& arguments) {
   const analysis::CorrectedSource corrected(*run, causality.corrections);
   if (causality.violations_before != 0) matching = analysis::match_run(corrected, tables, states, jobs);  // in possible times
   const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
-  const AnalyzeView view{*run, tables, matching, waits, causality};
+  const AnalyzeView view{*run, tables, matching, waits, causality, clock_errors(*run)};
   const std::string text = arguments.as_json ? analyze_json(view) : analyze_text(view);
   std::fputs(text.c_str(), stdout);
   return has_finding(view) ? kFinding : kSuccess;

@@ -24,7 +24,11 @@ Json reasons_json(const std::uint64_t* counts) {
 Json clock_json(const AnalyzeView& view) {
   std::set<std::string> domains;
   for (const std::int32_t rank : view.source.world_ranks()) domains.insert(view.source.process(rank).info.clock_domain);
-  return {{"domains", domains.size()}, {"p50_ns", nullptr}, {"p99_ns", nullptr},
+  const auto quantile = [&](double part) {
+    const auto& errors = view.clock_errors_ns;
+    return errors.empty() ? Json(nullptr) : Json(errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)]);
+  };
+  return {{"domains", domains.size()}, {"p50_ns", quantile(0.5)}, {"p99_ns", quantile(0.99)},
           {"violations_before", view.causality.violations_before}, {"violations", view.matching.violation_count},
           {"moved_ns_max", view.causality.moved_most_ns}};
 }

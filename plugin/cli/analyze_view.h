@@ -18,6 +18,7 @@ struct AnalyzeView {
   const analysis::Matching& matching;
   const analysis::WaitAnalysis& waits;
   const analysis::Causality& causality;
+  std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the causality pass; empty: of some it is not known
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }
   std::string function(std::uint32_t index) const { return std::string(tables.functions.function(index).name); }
