@@ -29,9 +29,11 @@ std::uint64_t shift_at(const std::vector<Move>& moves, std::uint64_t time_ns) {
 
 class Clock {
  public:
-  explicit Clock(const OrderConstraints& constraints)
+  /// floors: by group, not before when its `after` moments come.
+  Clock(const OrderConstraints& constraints, const std::vector<std::uint64_t>& floors)
       : moments_(constraints.by_process), groups_(constraints.group_count), at_(moments_.size()), next_waiter_(moments_.size(), kNobody),
         moves_(moments_.size()) {
+    for (std::size_t group = 0; group < groups_.size(); ++group) groups_[group].needed_ns = floors[group];
     for (const auto& of_process : moments_) {
       for (const Moment& moment : of_process) groups_[moment.group].missing += moment.is_before ? 1 : 0;
     }
@@ -165,8 +167,34 @@ class Clock {
   std::vector<std::uint32_t> ready_;
 };
 
+/// What a clock that stood still shows at one time is moved as one, also an entry that others had been told to be earlier.
+/// False: all constraints hold. Else floors tells where such entries are now.
+bool raise_floors(const OrderConstraints& constraints, const std::vector<TimeCorrection>& corrections,
+                  std::vector<std::uint64_t>& floors) {
+  const auto for_each = [&](bool is_before, auto&& action) {
+    for (std::size_t process = 0; process < corrections.size(); ++process) {
+      for (const Moment& moment : constraints.by_process[process]) {
+        if (moment.is_before == is_before) action(moment.group, corrections[process].corrected(moment.time_ns));
+      }
+    }
+  };
+  bool is_violated = false;
+  for_each(true, [&](std::uint32_t group, std::uint64_t time_ns) { floors[group] = std::max(floors[group], time_ns); });
+  for_each(false, [&](std::uint32_t group, std::uint64_t time_ns) { is_violated = is_violated || time_ns < floors[group]; });
+  return is_violated;
+}
+
+constexpr int kMostRounds = 8;
+
 }  // namespace
 
-std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints) { return Clock(constraints).run(); }
+std::vector<TimeCorrection> logical_clock(const OrderConstraints& constraints) {
+  std::vector<std::uint64_t> floors(constraints.group_count);
+  std::vector<TimeCorrection> corrections = Clock(constraints, floors).run();
+  for (int round = 1; round < kMostRounds && raise_floors(constraints, corrections, floors); ++round) {
+    corrections = Clock(constraints, floors).run();
+  }
+  return corrections;
+}
 
 }  // namespace megascope::analysis

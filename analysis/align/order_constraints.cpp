@@ -59,7 +59,7 @@ OrderConstraints ConstraintSink::take() {
   }
   for (auto& moments : all.by_process) {
     std::ranges::stable_sort(moments, [](const OrderConstraints::Moment& a, const OrderConstraints::Moment& b) {
-      return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_before < b.is_before;  // a move counts for all of its time
+      return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.is_before > b.is_before;  // calls without length
     });
   }
   return all;

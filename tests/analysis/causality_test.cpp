@@ -96,6 +96,16 @@ TEST(Causality, NobodyLeavesABarrierBeforeTheLastEntered) {
   EXPECT_EQ(shift(restored, 0, 1'500), 498'500U);
 }
 
+TEST(Causality, StandsClocksThatStandStill) {
+  SyntheticRun run(3);
+  run.spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(0)}).spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(1)});
+  run.spent(1, "MPI_Barrier", 50'000, 60'000, {collective_fact(0)}).spent(1, "MPI_Barrier", 60'000, 60'000, {collective_fact(1)});
+  run.spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(0)}).spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(1)});
+  const Restored restored = restore(*run.source());
+  EXPECT_GT(restored.causality.violations_before, 0U);
+  EXPECT_EQ(restored.after.violation_count, 0U);
+}
+
 TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
   SyntheticRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 900'000};
