@@ -11,6 +11,15 @@ namespace {
 /// Moves add up along chains: so many times the worst violation is looked at, at first.
 constexpr std::uint64_t kFirstSlack = 4;
 
+class NoSink final : public MatchSink {
+ public:
+  void begin(std::size_t) override {}
+  void add_stop(Track, const Stop&) override {}
+  void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
+  void add_collective(std::size_t, const Collective&) override {}
+  void end_window() override {}
+};
+
 }  // namespace
 
 Causality restore_causality(const RecordSource& source, const MatchTables& tables, const Matching& matching, unsigned jobs) {
@@ -28,6 +37,12 @@ Causality restore_causality(const RecordSource& source, const MatchTables& table
     }
     if (result.moved_most_ns <= slack_ns || slack_ns > ~std::uint64_t{0} / (2 * kFirstSlack)) return result;
   }
+}
+
+Causality restore_causality(const RecordSource& source, unsigned jobs) {
+  const MatchTables tables(source);
+  NoSink sink;
+  return restore_causality(source, tables, match_run(source, tables, sink, jobs), jobs);
 }
 
 }  // namespace megascope::analysis

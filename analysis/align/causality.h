@@ -21,4 +21,7 @@ struct Causality {
 /// once more, seldom twice. Memory: 32 bytes a message that the moves could reach.
 Causality restore_causality(const RecordSource& source, const MatchTables& tables, const Matching& matching, unsigned jobs);
 
+/// The same without a pass before; for those who want nothing but the times.
+Causality restore_causality(const RecordSource& source, unsigned jobs);
+
 }  // namespace megascope::analysis

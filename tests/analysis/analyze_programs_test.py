@@ -30,10 +30,10 @@ class Case(unittest.TestCase):
         os.mkdir(self.scratch)
         self.run_folder = os.path.join(self.folder, "run")
 
-    def record(self, mode, slow, ranks=4, delay_us=DELAY_US, folder=None):
+    def record(self, mode, slow, ranks=4, delay_us=DELAY_US, folder=None, **variables):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
         environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none",
-                       "MEGASCOPE_OUT": folder or self.run_folder}
+                       "MEGASCOPE_OUT": folder or self.run_folder, **variables}
         words = [*PRELOADED, "-n", str(ranks), WAITING, mode, str(slow), str(delay_us), str(STEPS)]
         return subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
 
@@ -87,6 +87,14 @@ class Waits(Case):
         self.check_blame(found, 1)
         self.assertEqual(found["matching"]["messages"], 3 * STEPS)
         self.assertEqual(found["matching"]["unmatched"], 0)
+
+    def test_clocks_that_differ(self):
+        self.record("halo", 2, MEGASCOPE_TEST_CLOCK="1/1000000000/100+2/-5000000/-50+3/7000/20/3000")
+        found = self.found()
+        self.check_blame(found, 2)
+        self.assertEqual(found["clock"]["domains"], 4)
+        self.assertGreater(found["clock"]["p99_ns"], 0)
+        self.assertEqual((found["matching"]["messages"], found["matching"]["unmatched"]), (8 * STEPS, 0))
 
     def test_text_begins_with_the_answer(self):
         self.record("allreduce", 0)
