@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/hang/parallel.h"
+#include "analysis/common/parallel.h"
 #include "analysis/hang/wait_graph.h"
 
 namespace megascope::analysis {

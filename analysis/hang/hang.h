@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/hang/collective_order.h"
-#include "analysis/hang/comm_table.h"
+#include "analysis/common/comm_table.h"
 #include "analysis/hang/wants.h"
 
 /// Who waits for whom at the end of a run's records. docs/hang.md says what is told and what is not.

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/hang/parallel.h"
+#include "analysis/common/parallel.h"
 #include "core/record/hash.h"
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"

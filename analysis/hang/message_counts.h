@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "analysis/hang/comm_table.h"
+#include "analysis/common/comm_table.h"
 #include "core/record/source.h"
 
 namespace megascope::analysis {

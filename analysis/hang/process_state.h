@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/hang/collective_shape.h"
-#include "analysis/hang/collective_step.h"
+#include "analysis/common/collective_shape.h"
+#include "analysis/common/collective_step.h"
 #include "core/record/source.h"
 
 namespace megascope::analysis {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/hang/comm_table.h"
+#include "analysis/common/comm_table.h"
 #include "analysis/hang/message_counts.h"
 #include "analysis/hang/process_state.h"
 

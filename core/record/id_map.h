@@ -29,6 +29,12 @@ class IdMap {
     return slots_[index].value;
   }
 
+  /// nullptr when it is not here. Valid until the next call.
+  Value* get(Key key) {
+    Slot& slot = slots_[find(key)];
+    return slot.key == kNone ? nullptr : &slot.value;
+  }
+
   /// Removes the key. False when it is not here; `value` is then unchanged.
   bool take(Key key, Value& value) {
     const std::size_t index = find(key);

@@ -6,24 +6,16 @@
 #include "core/record/hash.h"
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
-#include "core/record/world_ranks.h"
+#include "core/record/message_series.h"
 
 namespace megascope {
-namespace {
-
-std::uint64_t pair_of(std::int32_t high, std::int32_t low) {
-  return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
-}
-
-}  // namespace
 
 /// The pass over one process's calls. A *posting* is a send or receive at its place in posting order; it holds the hash of
 /// its series, 0 while it belongs to none. Slots of locations refer to postings by index + 1.
 class MessageScan {
  public:
   MessageScan(const RecordSource& source, std::int32_t world_rank)
-      : source_(source), world_rank_(world_rank), world_ranks_(source.process(world_rank)) {
-    for (const CommDefinition& comm : source.process(world_rank).comms) comm_hashes_.push_back(mix(comm.global_name));
+      : source_(source), world_rank_(world_rank), series_(source.process(world_rank)) {
     result_.flow_ids_.resize(source.process(world_rank).locations.size());
   }
 
@@ -95,15 +87,8 @@ class MessageScan {
     return posting;
   }
 
-  std::uint64_t sent(const Fact& fact) const { return series(fact, world_rank_, world_ranks_.of(fact.comm, fact.peer)); }
-  std::uint64_t received(const Fact& fact) const {
-    return series(fact, world_ranks_.of(fact.comm, fact.peer), world_rank_);
-  }
-  std::uint64_t series(const Fact& fact, std::int32_t sender, std::int32_t receiver) const {
-    if (sender < 0 || receiver < 0) return 0;
-    const std::uint64_t ends = pair_of(sender, receiver);
-    return not_zero(combined(combined(comm_hashes_[fact.comm], ends), static_cast<std::uint32_t>(fact.tag)));
-  }
+  std::uint64_t sent(const Fact& fact) const { return series_.sent(fact); }
+  std::uint64_t received(const Fact& fact) const { return series_.received(fact); }
 
   /// Turns the series of every posting into the name of its message.
   void count_postings() {
@@ -114,14 +99,13 @@ class MessageScan {
       if (posting == 0) continue;
       if (posting != last) count = &counts[posting];
       last = posting;
-      posting = not_zero(combined(posting, (*count)++));
+      posting = MessageSeries::name(posting, (*count)++);
     }
   }
 
   const RecordSource& source_;
   std::int32_t world_rank_;
-  WorldRanks world_ranks_;
-  std::vector<std::uint64_t> comm_hashes_;
+  MessageSeries series_;
   std::vector<std::uint64_t> postings_;
   RequestMap<std::uint64_t> open_;  ///< posting of each request in flight
   RequestMap<bool> probed_;         ///< those that a matched probe made

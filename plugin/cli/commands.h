@@ -65,6 +65,14 @@ struct HangArguments {
 /// Who waits for whom; kFinding when something stops the run. Changes no file.
 int show_hang(const HangArguments& arguments);
 
+struct AnalyzeArguments {
+  std::string folder;
+  bool as_json = false;
+  int jobs = 0;  ///< threads; 0: one a core
+};
+/// Who made whom wait; kFinding when something was found. Changes no file.
+int analyze_run(const AnalyzeArguments& arguments);
+
 struct DoctorArguments {
   std::vector<std::string> command;  ///< program or launcher, with its arguments; empty: the machine only
   bool as_json = false;

@@ -1,3 +1,4 @@
+#include "analysis/align/causality.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
@@ -10,7 +11,9 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 /// `megascope export`: native traces to another format, streaming, by all cores.
 namespace megascope::cli {
@@ -24,13 +27,25 @@ Status make_folder(const std::string& folder) {
   return error ? Status::error("cannot make " + folder + ": " + error.message()) : Status::ok();
 }
 
-Status export_together(const trace::RunSource& run, const ModuleTable& module,
+/// The run with message order as law, where its ranks have several clocks. corrected: holds it, if anything is moved.
+const RecordSource& in_order(const trace::RunSource& run, int jobs, std::optional<analysis::CorrectedSource>& corrected) {
+  if (run.time().domains.size() < 2) return run;
+  analysis::Causality causality = analysis::restore_causality(run, static_cast<unsigned>(jobs));
+  if (causality.violations_before == 0) return run;
+  std::printf("clocks: %s messages and collectives were in an impossible order; moments were moved by up to %s\n",
+              human_count(causality.violations_before).c_str(),
+              human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
+  std::fflush(stdout);  // processes are started after this
+  return corrected.emplace(run, std::move(causality.corrections));
+}
+
+Status export_together(const trace::RunSource& run, const RecordSource& seen, const ModuleTable& module,
                        const std::string& format, const std::string& folder, std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
   const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
-    const RunShare share = share_of(run, static_cast<std::size_t>(collective.rank()), members);
+    const RunShare share = share_of(run, seen, static_cast<std::size_t>(collective.rank()), members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
                         .folder = folder,
@@ -56,13 +71,13 @@ Status export_together(const trace::RunSource& run, const ModuleTable& module,
   return Status::ok();
 }
 
-Status export_format(const trace::RunSource& run, const std::string& format,
+Status export_format(const trace::RunSource& run, const RecordSource& seen, const std::string& format,
                      const std::string& folder, std::size_t members) {
   std::string library_folder;
   Status status = find_library_folder(library_folder);
   const ModuleTable* module = nullptr;
   if (status.is_ok()) status = load_module(library_folder, format, module);
-  if (status.is_ok()) status = export_together(run, *module, format, folder, members);
+  if (status.is_ok()) status = export_together(run, seen, *module, format, folder, members);
   return status.is_ok() ? status : Status::error(format + ": " + status.message());
 }
 
@@ -92,8 +107,10 @@ int export_run(const ExportArguments& arguments) {
   resolve_places_of(*run);
   int code = kSuccess;
   const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
+  std::optional<analysis::CorrectedSource> corrected;
+  const RecordSource& seen = in_order(*run, arguments.jobs > 0 ? arguments.jobs : usable_processor_count(), corrected);
   for (const std::string& format : arguments.formats) {
-    status = export_format(*run, format, folder, members);
+    status = export_format(*run, seen, format, folder, members);
     if (status.is_ok()) continue;
     say(status.message());
     code = kUnusable;

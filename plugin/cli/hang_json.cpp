@@ -25,11 +25,6 @@ const char* kind_name(Want::Kind kind) {
   static constexpr const char* kNames[] = {"receive", "send", "collective", "post", "complete", "lock", "target", "world", "transfer"};
   return kNames[static_cast<std::size_t>(kind)];
 }
-const char* what_name(Mismatch::What what) {
-  static constexpr const char* kNames[] = {"function", "root", "bytes", "count"};
-  return kNames[static_cast<std::size_t>(what)];
-}
-
 Json rank_or_null(std::int32_t rank) {
   if (rank == kAnySource) return "any";
   return rank >= 0 ? Json(rank) : Json(nullptr);
@@ -158,7 +153,7 @@ Json mismatches_json(const HangView& view) {
     json["what"] = what_name(mismatch.what);
     if (mismatch.what != Mismatch::What::kCount) json["sequence"] = mismatch.sequence;
     json["parties"] = std::move(parties);
-    json["text"] = mismatch_text(view, mismatch);
+    json["text"] = mismatch_text(view.comms, mismatch);
     all.push_back(std::move(json));
   }
   return all;

@@ -49,7 +49,7 @@ void mismatch_section(const HangView& view, Lines& lines) {
   if (view.report.mismatches.empty()) return;
   lines.emplace_back("Collectives that do not match:");
   for (std::size_t i = 0; i < std::min(kMostMismatches, view.report.mismatches.size()); ++i) {
-    append(lines, mismatch_text(view, view.report.mismatches[i]) + ".", 2);
+    append(lines, mismatch_text(view.comms, view.report.mismatches[i]) + ".", 2);
   }
   if (view.report.mismatches.size() > kMostMismatches) {
     append(lines, fmt::format("and on {} more communicators.", view.report.mismatches.size() - kMostMismatches), 2);

@@ -2,6 +2,7 @@
 
 #include "analysis/hang/hang.h"
 #include "core/record/source.h"
+#include "plugin/cli/collective_words.h"
 
 #include <cstdint>
 #include <string>
@@ -32,8 +33,6 @@ bool has_finding(const HangView& view);
 
 /// Phrases, without a final point.
 std::string since_text(const HangView& view, std::uint64_t since_ns);
-/// "rank 3", "ranks 0-2, 7", "64 ranks (0-63)" where the list is long.
-std::string ranks_text(const std::vector<std::int32_t>& ranks);
 /// "MPI_Allreduce #17 of `dp`": the call that a thread is in, or polls with.
 std::string call_text(const HangView& view, const analysis::Waiting& waiting);
 /// "rank 2 has finalized": of those among the ranks that do nothing more; empty when there are none.
@@ -49,8 +48,6 @@ std::string want_text(const HangView& view, const analysis::Waiting& waiting, co
                       std::int32_t own_rank = kNoPeer);
 /// All that is still open of it, and what is not known.
 std::string wants_text(const HangView& view, const analysis::Waiting& waiting, std::int32_t own_rank = kNoPeer);
-/// "#17 of `dp`: rank 3 called MPI_Bcast (root 1), ranks 0-2 MPI_Allreduce"
-std::string mismatch_text(const HangView& view, const analysis::Mismatch& mismatch);
 
 std::string hang_text(const HangView& view);
 std::string hang_json(const HangView& view);

@@ -12,15 +12,12 @@
 namespace megascope::cli {
 
 using analysis::CommTable;
-using analysis::Mismatch;
 using analysis::Waiting;
 using analysis::Want;
 
 namespace {
 
 constexpr std::size_t kMostWantsNamed = 4;
-constexpr std::size_t kMostListedRanks = 6;
-constexpr std::size_t kNameColumns = 60;
 
 std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
@@ -85,37 +82,11 @@ CommTable::Index place_of(const HangView& view, const Waiting& waiting, const an
   return view.comms.of(waiting.world_rank, thread.comm);
 }
 
-std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
-  if (mismatch.what == Mismatch::What::kCount) {
-    const std::string last = party.count == 0 ? "" : ", the last is " + std::string(party.shape.function);
-    return fmt::format("{} made {} {}{}", ranks_text(party.world_ranks), party.count,
-                       party.count == 1 ? "collective" : "collectives", last);
-  }
-  std::string text = ranks_text(party.world_ranks) + " called " + std::string(party.shape.function);
-  if (party.shape.root != kNoPeer) text += fmt::format(" with root {}", party.shape.root);
-  if (mismatch.what == Mismatch::What::kBytes) {
-    const auto blocks = static_cast<std::uint64_t>(std::max<std::int64_t>(1, party.shape.block_count));
-    text += fmt::format(" with {}", human_bytes(party.shape.bytes / blocks));
-  }
-  return text;
-}
-
 }  // namespace
 
-std::string HangView::comm_name(CommTable::Index comm) const {
-  if (comm == CommTable::kNone) return "?";
-  const CommTable::Entry& entry = comms.entry(comm);
-  const bool is_comm = entry.what == CommTable::What::kComm;
-  const std::string name = is_comm ? entry.name : entry.definition != nullptr ? entry.definition->name : "?";
-  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
-}
+std::string HangView::comm_name(CommTable::Index comm) const { return cli::comm_name(comms, comm); }
 
-std::string HangView::place_name(CommTable::Index place) const {
-  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm) return "`" + comm_name(place) + "`";
-  const CommTable::Entry& entry = comms.entry(place);
-  const std::string name = report::printable(entry.name, kNameColumns);
-  return entry.what == CommTable::What::kWindow ? fmt::format("window {} (`{}`)", entry.number, name) : "file `" + name + "`";
-}
+std::string HangView::place_name(CommTable::Index place) const { return cli::place_name(comms, place); }
 
 bool has_finding(const HangView& view) {
   return !view.report.cycles.empty() || !view.report.mismatches.empty() || view.report.stuck_count() != 0;
@@ -125,12 +96,6 @@ std::string since_text(const HangView& view, std::uint64_t since_ns) {
   std::string text = "since " + duration(since_ns);
   if (view.report.is_running && view.now_ns > since_ns) text += " (" + duration(view.now_ns - since_ns) + " so far)";
   return text;
-}
-
-std::string ranks_text(const std::vector<std::int32_t>& ranks) {
-  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
-  const std::string list = report::rank_list(ranks);
-  return ranks.size() <= kMostListedRanks ? "ranks " + list : fmt::format("{} ranks ({})", ranks.size(), list);
 }
 
 std::string call_text(const HangView& view, const Waiting& waiting) {
@@ -190,21 +155,6 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
   note(unsure, "send that may have left", "sends that may have left");
   note(met, "other whose partner has done its part", "others whose partners have done their part");
   return text;
-}
-
-std::string mismatch_text(const HangView& view, const Mismatch& mismatch) {
-  std::vector<std::string> parties;
-  for (auto party = mismatch.parties.rbegin(); party != mismatch.parties.rend(); ++party) {
-    parties.push_back(party_text(mismatch, *party));
-  }
-  if (parties.size() > kMostWantsNamed) {
-    const std::size_t more = parties.size() - kMostWantsNamed;
-    parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
-    parties.push_back(fmt::format("and {} more groups of ranks differ", more));
-  }
-  const std::string name = view.place_name(mismatch.comm);
-  const std::string where = mismatch.what == Mismatch::What::kCount ? "On " + name : fmt::format("#{} of {}", mismatch.sequence, name);
-  return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
 }
 
 }  // namespace megascope::cli

@@ -37,6 +37,7 @@ struct CommandLine {
   RecoverArguments recover;
   JoinArguments join;
   HangArguments hang;
+  AnalyzeArguments analyze;
   DoctorArguments doctor;
   std::string hang_format = "text";
 
@@ -54,6 +55,7 @@ struct CommandLine {
     add_recover();
     add_join();
     add_hang();
+    add_analyze();
     add_doctor();
   }
 
@@ -155,6 +157,18 @@ struct CommandLine {
         "trace.");
   }
 
+  void add_analyze() {
+    CLI::App* command = app.add_subcommand("analyze", "Says which rank makes the others wait, where, and for how long");
+    command->add_option("DIR", analyze.folder, "Run folder")->required();
+    command->add_flag("--json", analyze.as_json, "For programs (docs/analysis.md)");
+    command->add_option("-j,--jobs", analyze.jobs, "Threads to work with; one a core if not given")
+        ->check(CLI::Range(1, 1024));
+    command->footer(
+        "The answer comes first, then short tables: who waits for whom, kinds of waits, the critical\n"
+        "path, what was matched, and what could not be judged.\n"
+        "Exit code: 1 when something was found, 0 when not, 2 without a readable trace.");
+  }
+
   void add_doctor() {
     CLI::App* command = app.add_subcommand("doctor", "Says what will not work on this machine or in this job, and what to do");
     command->add_option("COMMAND", doctor.command, "Program, or launcher with it, to look at; it is not run. `--` may come first");
@@ -176,6 +190,7 @@ struct CommandLine {
       hang.as_json = hang_format == "json";
       return show_hang(hang);
     }
+    if (app.got_subcommand("analyze")) return analyze_run(analyze);
     if (app.got_subcommand("join")) return join_pieces(join);
     return recover_traces(recover);
   }

@@ -5,9 +5,9 @@
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "exporters/report/table.h"
+#include "plugin/cli/collective_words.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
-#include "plugin/cli/hang_view.h"
 #include "plugin/cli/installation.h"
 #include "plugin/cli/progress.h"
 #include "plugin/cli/run_share.h"
@@ -88,10 +88,9 @@ void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& r
   analysis::HangReport found;
   found.processes = analysis::read_processes(run, static_cast<unsigned>(member_count(jobs, run.world_ranks().size())));
   found.mismatches = analysis::find_mismatches(found.processes, comms);
-  const HangView view{run, comms, found};
   for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
     report.notes.insert(report.notes.begin() + static_cast<std::ptrdiff_t>(i),
-                        "collectives do not match: " + mismatch_text(view, found.mismatches[i]));
+                        "collectives do not match: " + mismatch_text(comms, found.mismatches[i]));
   }
 }
 

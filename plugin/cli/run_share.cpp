@@ -30,7 +30,7 @@ std::size_t member_count(int wanted, std::size_t rank_count) {
   return std::max<std::size_t>(1, std::min(rank_count, static_cast<std::size_t>(count)));
 }
 
-RunShare share_of(const trace::RunSource& run, std::size_t member, std::size_t members) {
+RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member, std::size_t members) {
   const std::vector<std::int32_t>& ranks = run.world_ranks();
   std::vector<std::uint64_t> weights;
   for (const std::int32_t rank : ranks) weights.push_back(run.file(rank).used_bytes());
@@ -39,7 +39,7 @@ RunShare share_of(const trace::RunSource& run, std::size_t member, std::size_t m
   const auto end = member + 1 < firsts.size()
                        ? ranks.begin() + static_cast<std::ptrdiff_t>(firsts[member + 1])
                        : ranks.end();
-  return RunShare(run, std::vector<std::int32_t>(begin, end));
+  return RunShare(seen, std::vector<std::int32_t>(begin, end));
 }
 
 Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run) {

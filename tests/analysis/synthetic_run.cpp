@@ -10,7 +10,7 @@ CollectiveOp op_of(const std::string& function) {
   static const std::map<std::string, CollectiveOp> kOps = {
       {"MPI_Barrier", CollectiveOp::kBarrier}, {"MPI_Bcast", CollectiveOp::kBcast},
       {"MPI_Allreduce", CollectiveOp::kAllreduce}, {"MPI_Gather", CollectiveOp::kGather},
-      {"MPI_Ibarrier", CollectiveOp::kBarrier}};
+      {"MPI_Ibarrier", CollectiveOp::kBarrier}, {"MPI_Reduce", CollectiveOp::kReduce}, {"MPI_Scan", CollectiveOp::kScan}};
   const auto found = kOps.find(function);
   return found != kOps.end() ? found->second : CollectiveOp::kNone;
 }
@@ -73,8 +73,13 @@ void SyntheticRun::append(std::int32_t rank, MemorySource::OwnedCall call, Locat
 
 SyntheticRun& SyntheticRun::call(std::int32_t rank, const std::string& function, std::uint64_t enter_ns,
                                  std::vector<Fact> facts, LocationId location) {
+  return spent(rank, function, enter_ns, enter_ns + 1, std::move(facts), location);
+}
+
+SyntheticRun& SyntheticRun::spent(std::int32_t rank, const std::string& function, std::uint64_t enter_ns, std::uint64_t leave_ns,
+                                  std::vector<Fact> facts, LocationId location) {
   const CommId comm = facts.empty() ? kNoComm : facts.front().comm;
-  append(rank, {{.enter_ns = enter_ns, .leave_ns = enter_ns + 1, .region = region(function), .comm = comm, .facts = {},
+  append(rank, {{.enter_ns = enter_ns, .leave_ns = leave_ns, .region = region(function), .comm = comm, .facts = {},
                  .posted = {}}, std::move(facts), {}}, location);
   return *this;
 }
@@ -110,6 +115,9 @@ std::unique_ptr<MemorySource> SyntheticRun::source(const std::vector<std::int32_
   return source;
 }
 
+Fact collective_fact(std::uint32_t sequence, std::int32_t root, std::uint64_t bytes, CommId comm) {
+  return {.kind = FactKind::kCollective, .comm = comm, .sequence = sequence, .peer = root, .bytes = bytes, .bytes_received = bytes};
+}
 Fact receive(std::int32_t peer, std::int32_t tag, CommId comm) {
   return {.kind = FactKind::kRecv, .comm = comm, .peer = peer, .tag = tag, .bytes = 8};
 }

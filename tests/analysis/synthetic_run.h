@@ -19,6 +19,9 @@ class SyntheticRun {
   /// A call that returned.
   SyntheticRun& call(std::int32_t rank, const std::string& function, std::uint64_t enter_ns, std::vector<Fact> facts = {},
                      LocationId location = 0);
+  /// The same with a length; of a region that is not said yet.
+  SyntheticRun& spent(std::int32_t rank, const std::string& function, std::uint64_t enter_ns, std::uint64_t leave_ns,
+                      std::vector<Fact> facts = {}, LocationId location = 0);
   /// The call that a thread is in at the end; give it last.
   SyntheticRun& in(std::int32_t rank, const std::string& function, std::uint64_t enter_ns, std::vector<Fact> posted = {},
                    LocationId location = 0);
@@ -43,6 +46,7 @@ class SyntheticRun {
 };
 
 /// Facts as calls tell them.
+Fact collective_fact(std::uint32_t sequence, std::int32_t root = kNoPeer, std::uint64_t bytes = 8, CommId comm = 0);
 Fact receive(std::int32_t peer, std::int32_t tag, CommId comm = 0);
 Fact send(std::int32_t peer, std::int32_t tag, std::uint64_t bytes = 8, CommId comm = 0);
 Fact receive_request(RequestId request, std::int32_t peer, std::int32_t tag, CommId comm = 0);

@@ -59,7 +59,7 @@ class Usage(Case):
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
         for words in (["--help"], *([name, "--help"] for name in
-                                    ("run", "info", "report", "export", "recover", "join", "hang", "doctor"))):
+                                    ("run", "info", "report", "export", "recover", "join", "hang", "analyze", "doctor"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)
@@ -69,7 +69,7 @@ class Usage(Case):
                             (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
                             (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
                             (["export", "d", "-f", "otf2", "-j", "0"], "jobs"), (["hang"], "DIR"),
-                            (["hang", "d", "--format", "xml"], "format"), (["recover"], "DIR or --here"),
+                            (["hang", "d", "--format", "xml"], "format"), (["analyze"], "DIR"), (["recover"], "DIR or --here"),
                             (["recover", "--here", "d"], "excludes")):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
@@ -81,7 +81,8 @@ class Usage(Case):
         with open(os.path.join(self.folder, "empty", "rank-0.mgt"), "w", encoding="utf-8") as file:
             file.write("no trace" * 1000)
         for words in (["report", "nosuch"], ["report", "empty"], ["report", "empty", "--json"], ["recover", "nosuch"],
-                      ["recover", "empty"], ["export", "nosuch", "-f", "otf2"], ["hang", "nosuch"], ["hang", "empty"]):
+                      ["recover", "empty"], ["export", "nosuch", "-f", "otf2"], ["hang", "nosuch"], ["hang", "empty"], ["analyze", "nosuch"],
+                      ["analyze", "empty", "--json"]):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertIn(words[1], result.stderr)

@@ -1,4 +1,4 @@
-#include "analysis/hang/collective_shape.h"
+#include "analysis/common/collective_shape.h"
 
 #include <algorithm>
 #include <iterator>

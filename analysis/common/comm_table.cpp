@@ -1,4 +1,4 @@
-#include "analysis/hang/comm_table.h"
+#include "analysis/common/comm_table.h"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/hang/collective_step.h"
+#include "analysis/common/collective_step.h"
 #include "core/record/source.h"
 
 namespace megascope::analysis {

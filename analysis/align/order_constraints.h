@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/match/match.h"
+
+namespace megascope::analysis {
+
+/// What must come before what: in each group no `after` moment before any `before` moment.
+struct OrderConstraints {
+  struct Moment {
+    std::uint64_t time_ns = 0;
+    std::uint32_t group = 0;
+    bool is_before = false;  ///< entry of a send or of a member; else the return of who needs it
+  };
+  std::vector<std::vector<Moment>> by_process;  ///< by index in world_ranks(); in order of time
+  std::uint32_t group_count = 0;
+};
+
+/// Collects those constraints that a shift of up to `slack_ns` could break. Memory: 32 bytes a message of these.
+class ConstraintSink final : public MatchSink {
+ public:
+  ConstraintSink(const MatchTables& tables, std::size_t process_count, std::uint64_t slack_ns)
+      : tables_(tables), process_count_(process_count), slack_ns_(slack_ns) {}
+
+  void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
+  void add_stop(Track, const Stop&) override {}
+  void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
+  void add_collective(std::size_t task, const Collective& collective) override;
+  void end_window() override {}
+
+  /// Once, after the pass.
+  OrderConstraints take();
+
+ private:
+  struct Found {
+    std::uint32_t process = 0;
+    OrderConstraints::Moment moment;
+  };
+  struct Task {
+    std::vector<Found> found;
+    std::uint32_t group_count = 0;
+  };
+  bool is_safe(std::uint64_t early_ns, std::uint64_t late_ns) const { return late_ns > early_ns && late_ns - early_ns > slack_ns_; }
+  void add(Task& task, Track track, std::uint64_t time_ns, bool is_before) const;
+
+  const MatchTables& tables_;
+  std::size_t process_count_;
+  std::uint64_t slack_ns_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace megascope::analysis

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace megascope::analysis {
+
+/// Threads that stay, for many short loops one after the other; for a single one for_each_index() does. Made, used and ended
+/// by one thread, which works along.
+class Workers {
+ public:
+  /// jobs: threads, the caller among them; at least 1.
+  explicit Workers(unsigned jobs) {
+    for (unsigned i = 1; i < jobs; ++i) threads_.emplace_back([this] { serve(); });
+  }
+  ~Workers() {
+    is_ending_ = true;
+    wake();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Calls action(0) … action(count - 1), each once, and returns when all have returned. The first exception of an action is
+  /// thrown again here.
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& action) {
+    action_ = &action;
+    count_ = count;
+    next_ = 0;
+    busy_ = threads_.size();
+    wake();
+    work();
+    for (std::size_t busy = busy_; busy != 0; busy = busy_) busy_.wait(busy);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  void wake() {
+    ++generation_;
+    generation_.notify_all();
+  }
+  void serve() {
+    for (std::uint32_t seen = 0;;) {
+      generation_.wait(seen);
+      ++seen;
+      if (is_ending_) return;
+      work();
+      if (--busy_ == 0) busy_.notify_one();
+    }
+  }
+  void work() {
+    try {
+      for (std::size_t i = next_++; i < count_; i = next_++) (*action_)(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      next_ = count_;
+    }
+  }
+
+  std::vector<std::thread> threads_;
+  std::atomic<std::uint32_t> generation_{0};  ///< loops that were begun
+  std::atomic<std::size_t> busy_{0};          ///< threads that are not done with this one
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> is_ending_{false};
+  const std::function<void(std::size_t)>* action_ = nullptr;
+  std::size_t count_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace megascope::analysis

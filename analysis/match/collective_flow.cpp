@@ -1,0 +1,77 @@
+#include "analysis/match/collective_flow.h"
+
+namespace megascope::analysis {
+namespace {
+
+const CollectiveEnd* latest(std::span<const CollectiveEnd> members, auto&& counts) {
+  const CollectiveEnd* found = nullptr;
+  for (const CollectiveEnd& member : members) {
+    if (counts(member) && (found == nullptr || member.start_ns > found->start_ns)) found = &member;
+  }
+  return found;
+}
+
+}  // namespace
+
+Flow flow_of(const FunctionTable::Function& function) {
+  if (function.is_neighbourhood) return Flow::kNone;
+  switch (function.op) {
+    case CollectiveOp::kBarrier:
+    case CollectiveOp::kAllgather:
+    case CollectiveOp::kAllgatherv:
+    case CollectiveOp::kAlltoall:
+    case CollectiveOp::kAlltoallv:
+    case CollectiveOp::kAlltoallw:
+    case CollectiveOp::kAllreduce:
+    case CollectiveOp::kReduceScatter:
+    case CollectiveOp::kReduceScatterBlock: return Flow::kAll;
+    case CollectiveOp::kGather:
+    case CollectiveOp::kGatherv:
+    case CollectiveOp::kReduce: return Flow::kToRoot;
+    case CollectiveOp::kBcast:
+    case CollectiveOp::kScatter:
+    case CollectiveOp::kScatterv: return Flow::kFromRoot;
+    case CollectiveOp::kScan:
+    case CollectiveOp::kExscan: return Flow::kPrefix;
+    default: return Flow::kPerhaps;
+  }
+}
+
+bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& member) {
+  const Flow flow = flow_of(function);
+  if (function.op == CollectiveOp::kBarrier) return true;
+  if (flow == Flow::kNone || flow == Flow::kPerhaps) return false;
+  return member.block_bytes != 0 && member.block_bytes != CollectiveShape::kNotCompared;
+}
+
+LastNeeded::LastNeeded(const Collective& collective, Flow flow, bool has_groups)
+    : members_(collective.members), flow_(flow), has_groups_(has_groups) {
+  if (flow == Flow::kAll || flow == Flow::kPerhaps) {
+    if (!has_groups) {
+      all_ = latest(members_, [](const CollectiveEnd&) { return true; });
+      return;
+    }
+    for (const bool second : {false, true}) {
+      of_group_[second] = latest(members_, [&](const CollectiveEnd& end) { return end.is_second_group == second; });
+    }
+  } else if (flow == Flow::kFromRoot || flow == Flow::kToRoot) {
+    root_ = latest(members_, [](const CollectiveEnd& end) { return end.is_root; });
+    if (flow == Flow::kToRoot && root_ != nullptr) {
+      others_ = latest(members_, [&](const CollectiveEnd& end) { return !end.is_root && !is_beside(end, *root_); });
+    }
+  }
+}
+
+const CollectiveEnd* LastNeeded::of(const CollectiveEnd& member) const {
+  switch (flow_) {
+    case Flow::kNone: return nullptr;
+    case Flow::kToRoot: return member.is_root ? others_ : nullptr;
+    case Flow::kFromRoot:
+      return root_ == nullptr || member.is_root || is_beside(member, *root_) ? nullptr : root_;
+    case Flow::kPrefix:
+      return latest(members_, [&](const CollectiveEnd& other) { return other.comm_rank < member.comm_rank; });
+    default: return has_groups_ ? of_group_[!member.is_second_group] : all_;
+  }
+}
+
+}  // namespace megascope::analysis

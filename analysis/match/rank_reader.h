@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/common/collective_step.h"
+#include "analysis/match/match.h"
+#include "analysis/match/message_naming.h"
+#include "analysis/match/outbox.h"
+#include "core/record/id_map.h"
+#include "core/record/merged_calls.h"
+
+namespace megascope::analysis {
+
+/// Reads the calls of one process in order of entry, a window at a time, and says what they have to match. One thread.
+class RankReader {
+ public:
+  /// source, tables, sink: outlive the object.
+  RankReader(const RecordSource& source, const MatchTables& tables, std::size_t process_index, MatchSink& sink);
+
+  /// Reads the calls entered before `limit_ns`. After the last one it also says what is still open.
+  void read_until(std::uint64_t limit_ns, Outbox& out);
+  bool is_at_end() const { return call_ == nullptr; }
+  /// Entry of the next call; not at the end.
+  std::uint64_t next_ns() const { return call_->enter_ns; }
+  std::int32_t world_rank() const { return world_rank_; }
+  const std::vector<TrackTotals>& totals() const { return totals_; }
+  /// At the end: does a trace that says it is whole lack its last calls?
+  bool is_cut_short() const;
+  /// Messages whose order is not known because calls miss here: sends, receives.
+  std::uint64_t unnamed_sends() const { return unnamed_sends_; }
+  std::uint64_t unnamed_receives() const { return unnamed_receives_; }
+  std::uint64_t unsure_collectives() const { return unsure_collectives_; }
+
+ private:
+  struct Probe {
+    Fact fact;
+    MessageEnd end;
+  };
+  /// What is known of the call that is being read.
+  struct Now {
+    const Call* call = nullptr;
+    Track track = 0;
+    std::uint32_t stop = kNoStop;
+    const FunctionTable::Function* function = nullptr;
+    bool has_sends = false;
+    bool has_receives = false;
+  };
+  struct Partner {
+    Meeting sent_start, sent_end, received_start, received_end;
+  };
+
+  void add(const Call& call, LocationId location, Outbox& out);
+  void add_fact(const Fact& fact, Now& now, Outbox& out);
+  void add_posted(const Fact& fact, Now& now, Outbox& out);
+  void add_blocking_send(const Fact& fact, Now& now, Outbox& out);
+  void add_blocking_receive(const Fact& fact, Now& now, Outbox& out);
+  void add_start(const Fact& fact, Now& now, bool is_send);
+  void add_matched_probe(const Fact& fact, Now& now);
+  void complete_message(const Fact& fact, Now& now, Outbox& out);
+  void add_collective(const CollectiveStep& step, Now& now, Outbox& out);
+  void complete_collective(const Fact& fact, Now& now, Outbox& out);
+
+  std::uint32_t stop_of(Now& now);
+  void begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send);
+  Partner& partner_of(MessageEnd& message);
+  void end(MessageEnd& message, Now& now);
+  Meeting last_met(Slot comm) const;
+  void finish(Outbox& out);
+
+  const MatchTables& tables_;
+  MatchSink& sink_;
+  const ProcessDefinitions& definitions_;
+  std::int32_t world_rank_;
+  std::size_t process_index_;
+  Track first_track_;
+  bool lacks_messages_;
+  RegionId init_regions_[2] = {kNoRegion, kNoRegion};
+  RegionId finalize_region_ = kNoRegion;
+  bool has_begun_ = false;     ///< MPI_Init was seen
+  bool has_finalized_ = false;
+  FunctionTable functions_;
+  MergedCalls calls_;
+  const Call* call_ = nullptr;
+  LocationId location_ = 0;
+  MessageNaming naming_;
+  std::vector<CommTable::Index> comm_of_slot_;
+  std::vector<bool> is_sure_;                 ///< by slot
+  std::vector<bool> has_all_ranks_;
+  std::vector<Meeting> met_on_;               ///< by slot: end of the last collective
+  Meeting met_all_;                           ///< the same, of communicators of all ranks
+  std::vector<std::uint32_t> stop_counts_;    ///< by location
+  std::vector<TrackTotals> totals_;
+  std::vector<Probe> probes_;                 ///< by location: the last blocking probe
+  IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1
+  std::vector<Partner> partners_;
+  RequestMap<bool> probed_;                   ///< messages that a matched probe took
+  RequestMap<std::uint32_t> open_collectives_;  ///< index + 1
+  std::vector<CollectiveEnd> collectives_;
+  std::vector<std::uint32_t> free_collectives_;
+  bool is_finished_ = false;
+  std::uint64_t unnamed_sends_ = 0;
+  std::uint64_t unnamed_receives_ = 0;
+  std::uint64_t unsure_collectives_ = 0;
+};
+
+}  // namespace megascope::analysis

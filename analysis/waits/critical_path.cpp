@@ -1,0 +1,77 @@
+#include "analysis/waits/critical_path.h"
+
+#include <algorithm>
+
+namespace megascope::analysis {
+namespace {
+
+class Walk {
+ public:
+  Walk(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals, const MatchTables& tables)
+      : stops_(stops), totals_(totals), tables_(tables) {
+    path_.by_track_ns.resize(stops.size());
+    for (const auto& of_track : stops) left_.push_back(static_cast<std::uint32_t>(of_track.size()));
+  }
+
+  CriticalPath run() {
+    const auto last = std::ranges::max_element(totals_, {}, &TrackTotals::last_ns);
+    if (last == totals_.end() || last->last_ns == 0) return path_;
+    track_ = static_cast<Track>(last - totals_.begin());
+    time_ns_ = last->last_ns;
+    while (to_last_wait()) {
+    }
+    add_outside(std::min(totals_[track_].first_ns, time_ns_));
+    return path_;
+  }
+
+ private:
+  /// Along the track back to its last wait, and over to the culprit. False when the track never waited before.
+  bool to_last_wait() {
+    std::uint32_t& left = left_[track_];
+    while (left != 0) {
+      const WaitingStop& stop = stops_[track_][--left];
+      if (stop.enter_ns >= time_ns_) continue;
+      const std::uint64_t begin_ns = stop.enter_ns + stop.wait_ns;
+      add_outside(std::min(stop.leave_ns, time_ns_));
+      add_call(stop, std::min(begin_ns, time_ns_));
+      if (stop.wait_ns == 0 || begin_ns > time_ns_) continue;
+      left_[stop.culprit] = std::min(left_[stop.culprit], stop.culprit_stop);
+      track_ = stop.culprit;
+      ++path_.switch_count;
+      return true;
+    }
+    return false;
+  }
+
+  void add_outside(std::uint64_t until_ns) {
+    if (until_ns >= time_ns_) return;
+    path_.outside_ns += time_ns_ - until_ns;
+    go_to(until_ns);
+  }
+  void add_call(const WaitingStop& stop, std::uint64_t until_ns) {
+    if (until_ns >= time_ns_) return;
+    path_.by_function_ns[tables_.function_of(track_, stop.region)] += time_ns_ - until_ns;
+    go_to(until_ns);
+  }
+  void go_to(std::uint64_t time_ns) {
+    path_.by_track_ns[track_] += time_ns_ - time_ns;
+    path_.length_ns += time_ns_ - time_ns;
+    time_ns_ = time_ns;
+  }
+
+  const WaitStates::Stops& stops_;
+  const std::vector<TrackTotals>& totals_;
+  const MatchTables& tables_;
+  std::vector<std::uint32_t> left_;  ///< stops of each track that may still lie on the path
+  Track track_ = 0;
+  std::uint64_t time_ns_ = 0;
+  CriticalPath path_;
+};
+
+}  // namespace
+
+CriticalPath critical_path(const WaitStates::Stops& stops, const std::vector<TrackTotals>& totals, const MatchTables& tables) {
+  return Walk(stops, totals, tables).run();
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,76 @@
+#include "analysis/waits/wait_analysis.h"
+
+#include "analysis/common/parallel.h"
+
+namespace megascope::analysis {
+namespace {
+
+RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
+  if (analysis.ranks.empty() || analysis.ranks.back().world_rank != world_rank) {
+    analysis.ranks.emplace_back().world_rank = world_rank;
+  }
+  return analysis.ranks.back();
+}
+
+void add_waits(WaitAnalysis& analysis, RankWaits& rank, const std::vector<WaitingStop>& stops, const MatchTables& tables,
+               Track track) {
+  std::vector<WaitSum> by_region;
+  std::vector<WaitSum> by_comm(tables.comms.size());
+  for (const WaitingStop& stop : stops) {
+    if (stop.wait_ns == 0) continue;
+    if (stop.region >= by_region.size()) by_region.resize(std::size_t{stop.region} + 1);
+    by_region[stop.region].add(stop.wait_ns);
+    rank.by_kind[static_cast<std::size_t>(stop.kind)].add(stop.wait_ns);
+    if (stop.comm < by_comm.size()) by_comm[stop.comm].add(stop.wait_ns);
+  }
+  const auto merge = [](WaitSum& sum, const WaitSum& part) {
+    sum.count += part.count;
+    sum.wait_ns += part.wait_ns;
+  };
+  for (std::size_t region = 0; region < by_region.size(); ++region) {
+    if (by_region[region].count == 0) continue;
+    merge(analysis.by_function[tables.function_of(track, static_cast<RegionId>(region))], by_region[region]);
+  }
+  for (CommTable::Index comm = 0; comm < by_comm.size(); ++comm) {
+    if (by_comm[comm].count != 0) merge(analysis.by_comm[comm], by_comm[comm]);
+  }
+}
+
+}  // namespace
+
+WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching, const MatchTables& tables, unsigned jobs) {
+  WaitAnalysis analysis;
+  DelayCosts costs;
+  for_each_index(2, jobs, [&](std::size_t part) {
+    if (part == 0) {
+      costs = delay_costs(waits.stops());
+    } else {
+      analysis.path = critical_path(waits.stops(), matching.tracks, tables);
+      for (Track track = 0; track < tables.track_count(); ++track) {
+        add_waits(analysis, rank_of(analysis, tables.place(track).world_rank), waits.stops()[track], tables, track);
+      }
+    }
+  });
+  auto rank = analysis.ranks.begin();
+  for (Track track = 0; track < tables.track_count(); ++track) {
+    while (rank->world_rank != tables.place(track).world_rank) ++rank;
+    const TrackTotals& totals = matching.tracks[track];
+    rank->wall_ns += totals.call_count == 0 ? 0 : totals.last_ns - totals.first_ns;
+    rank->mpi_ns += totals.mpi_ns;
+    rank->suffered_ns += costs.suffered_ns[track];
+    rank->caused_ns += costs.caused_ns[track];
+    rank->path_ns += analysis.path.by_track_ns[track];
+  }
+  for (const RankWaits& one : analysis.ranks) {
+    analysis.wall_ns += one.wall_ns;
+    analysis.suffered_ns += one.suffered_ns;
+    for (std::size_t kind = 0; kind < kWaitKindCount; ++kind) {
+      analysis.by_kind[kind].count += one.by_kind[kind].count;
+      analysis.by_kind[kind].wait_ns += one.by_kind[kind].wait_ns;
+    }
+  }
+  analysis.collectives = waits.collective_costs();
+  return analysis;
+}
+
+}  // namespace megascope::analysis

@@ -1,0 +1,118 @@
+#include "analysis/waits/wait_states.h"
+
+#include <algorithm>
+
+#include "analysis/match/collective_flow.h"
+
+namespace megascope::analysis {
+namespace {
+
+/// Messages up to this size leave the sender before they are received, so that a completion of several requests did not wait
+/// for their receivers.
+constexpr std::uint64_t kMayHaveLeft = 64 * 1024;
+
+WaitKind kind_of(const FunctionTable::Function& function) {
+  if (function.op == CollectiveOp::kBarrier) return WaitKind::kBarrier;
+  switch (flow_of(function)) {
+    case Flow::kNone: return WaitKind::kNone;
+    case Flow::kAll: return WaitKind::kNxN;
+    case Flow::kFromRoot: return WaitKind::kLateBroadcast;
+    case Flow::kToRoot: return WaitKind::kEarlyReduce;
+    case Flow::kPrefix: return WaitKind::kPrefix;
+    case Flow::kPerhaps: break;
+  }
+  return WaitKind::kOther;
+}
+
+std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { return late_ns > early_ns ? late_ns - early_ns : 0; }
+
+}  // namespace
+
+void WaitStates::add_stop(Track track, const Stop& stop) {
+  stops_[track].push_back({.enter_ns = stop.enter_ns, .leave_ns = stop.leave_ns, .region = stop.region});
+}
+
+/// Of several that a call waited for, the last one to come counts.
+void WaitStates::apply(const Found& found) {
+  WaitingStop& stop = stops_[found.track][found.stop];
+  if (found.wait.wait_ns <= stop.wait_ns) return;
+  const RegionId region = stop.region;
+  const std::uint64_t leave_ns = stop.leave_ns;
+  stop = found.wait;
+  stop.region = region;
+  stop.leave_ns = leave_ns;
+}
+
+namespace {
+
+/// How long `own` waited for `culprit`: both are ends of a message or of a collective.
+template <class End>
+WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, const Meeting& own_met, const Meeting& culprit_met) {
+  const std::uint64_t until_ns = std::min(culprit.start_ns, own.leave_ns);
+  const auto own_ns = static_cast<std::int64_t>(own.enter_ns - std::min(own_met.time_ns, own.enter_ns));
+  const auto culprit_ns = static_cast<std::int64_t>(culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
+  return {.enter_ns = own.enter_ns, .leave_ns = own.leave_ns, .wait_ns = time_between(own.enter_ns, until_ns),
+          .later_ns = culprit_ns - own_ns, .culprit = culprit.track, .culprit_stop = culprit.start_stop,
+          .culprit_met = culprit_met.stop_count, .own_met = own_met.stop_count, .comm = own.comm, .kind = kind};
+}
+
+}  // namespace
+
+void WaitStates::add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) {
+  if (receive.stop != kNoStop && send.start_ns > receive.enter_ns) {
+    // The receiver's tracks are this task's.
+    apply({receive.track, receive.stop,
+           wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end, send.met_at_start)});
+    return;
+  }
+  const bool waited = send.stop != kNoStop && receive.start_ns > send.enter_ns && send.leave_ns >= receive.start_ns &&
+                      (send.is_alone || send.bytes > kMayHaveLeft);
+  if (!waited) return;
+  tasks_[task].found.push_back(
+      {send.track, send.stop, wait_between(send, receive, WaitKind::kLateReceiver, send.met_at_end, receive.met_at_start)});
+}
+
+void WaitStates::add_collective(std::size_t task, const Collective& collective) {
+  if (!collective.is_whole || collective.members.size() < 2) return;
+  const FunctionTable::Function& function = tables_.functions.function(collective.function);
+  CollectiveCost& cost = tasks_[task].costs[{collective.comm, collective.function}];
+  std::uint64_t shortest_ns = ~std::uint64_t{0};
+  for (const CollectiveEnd& end : collective.members) shortest_ns = std::min(shortest_ns, end.leave_ns - end.enter_ns);
+  ++cost.count;
+  cost.wire_ns += shortest_ns;
+  const std::uint64_t bytes = collective.members.front().block_bytes;
+  if (bytes != CollectiveShape::kNotCompared) cost.bytes += bytes;
+  const WaitKind kind = kind_of(function);
+  const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
+  const LastNeeded last(collective, flow_of(function), has_groups);
+  for (const CollectiveEnd& end : collective.members) {
+    cost.skew_ns += end.leave_ns - end.enter_ns - shortest_ns;
+    const CollectiveEnd* culprit = last.of(end);
+    if (culprit == nullptr || culprit == &end || end.stop == kNoStop || culprit->start_ns <= end.enter_ns) continue;
+    if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
+    tasks_[task].found.push_back({end.track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
+  }
+}
+
+void WaitStates::end_window() {
+  for (Task& task : tasks_) {
+    for (const Found& found : task.found) apply(found);
+    task.found.clear();
+  }
+}
+
+CollectiveCosts WaitStates::collective_costs() const {
+  CollectiveCosts all;
+  for (const Task& task : tasks_) {
+    for (const auto& [key, cost] : task.costs) {
+      CollectiveCost& sum = all[key];
+      sum.count += cost.count;
+      sum.wire_ns += cost.wire_ns;
+      sum.skew_ns += cost.skew_ns;
+      sum.bytes += cost.bytes;
+    }
+  }
+  return all;
+}
+
+}  // namespace megascope::analysis

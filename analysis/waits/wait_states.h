@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "analysis/match/match.h"
+
+/// Where ranks wait for others. docs/analysis.md has the definitions.
+namespace megascope::analysis {
+
+enum class WaitKind : std::uint8_t {
+  kNone,
+  kLateSender,     ///< a receive, until its send was started
+  kLateReceiver,   ///< a send, until its receive was posted
+  kBarrier,        ///< until the last one entered the barrier
+  kNxN,            ///< the same of a collective in which all get something of all
+  kEarlyReduce,    ///< the root of a gather or reduction, until the last of the others entered
+  kLateBroadcast,  ///< of a broadcast or scatter, until the root entered
+  kPrefix,         ///< of a scan, until the last one of lower rank entered
+  kOther,          ///< making and freeing of communicators, windows and files, fences, collectives on files
+  kCount
+};
+inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind::kCount);
+
+/// A stop, how long its track waited in it, for whom, and where the two had met before.
+struct WaitingStop {
+  std::uint64_t enter_ns = 0;
+  std::uint64_t leave_ns = 0;
+  std::uint64_t wait_ns = 0;    ///< from enter_ns on
+  std::int64_t later_ns = 0;    ///< how much more time the culprit took since the two met before than this track
+  Track culprit = 0;
+  std::uint32_t culprit_stop = 0;  ///< the culprit's stops before it came
+  std::uint32_t culprit_met = 0;   ///< those before the two met
+  std::uint32_t own_met = 0;       ///< this track's
+  CommTable::Index comm = CommTable::kNone;
+  RegionId region = kNoRegion;
+  WaitKind kind = WaitKind::kNone;
+};
+
+/// One function on one communicator, over all its collectives.
+struct CollectiveCost {
+  std::uint64_t count = 0;
+  std::uint64_t wire_ns = 0;  ///< that the shortest member spent, of each
+  std::uint64_t skew_ns = 0;  ///< that the others spent beyond
+  std::uint64_t bytes = 0;    ///< of one process's block
+};
+using CollectiveCosts = std::map<std::pair<CommTable::Index, std::uint32_t>, CollectiveCost>;  ///< by communicator and function
+
+/// Collects the stops of all tracks and finds the waits of matched calls. Memory: 64 bytes a stop.
+class WaitStates final : public MatchSink {
+ public:
+  explicit WaitStates(const MatchTables& tables) : tables_(tables) {}
+
+  /// Forgets what an earlier pass found.
+  void begin(std::size_t task_count) override {
+    stops_.assign(tables_.track_count(), {});
+    tasks_.assign(task_count, {});
+  }
+  void add_stop(Track track, const Stop& stop) override;
+  void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override;
+  void add_collective(std::size_t task, const Collective& collective) override;
+  void end_window() override;
+
+  using Stops = std::vector<std::vector<WaitingStop>>;
+  const Stops& stops() const { return stops_; }  ///< by track, then number
+  CollectiveCosts collective_costs() const;
+
+ private:
+  struct Found {
+    Track track = 0;
+    std::uint32_t stop = 0;
+    WaitingStop wait;
+  };
+  struct Task {
+    std::vector<Found> found;  ///< not yet in stops_: of tracks that another task may write to
+    CollectiveCosts costs;
+  };
+  void apply(const Found& found);
+
+  const MatchTables& tables_;
+  Stops stops_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace megascope::analysis

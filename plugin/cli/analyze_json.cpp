@@ -1,0 +1,116 @@
+#include "plugin/cli/analyze_view.h"
+#include "plugin/cli/collective_words.h"
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+namespace megascope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double seconds(double time_ns) { return time_ns / 1e9; }
+double seconds(std::uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; }
+
+constexpr const char* kReasons[analysis::kUnmatchedCount] = {"no_trace", "lost", "ended", "no_partner"};
+
+Json reasons_json(const std::uint64_t* counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < analysis::kUnmatchedCount; ++i) json[kReasons[i]] = counts[i];
+  return json;
+}
+
+Json clock_json(const AnalyzeView& view) {
+  std::set<std::string> domains;
+  for (const std::int32_t rank : view.source.world_ranks()) domains.insert(view.source.process(rank).info.clock_domain);
+  const auto quantile = [&](double part) {
+    const auto& errors = view.clock_errors_ns;
+    return errors.empty() ? Json(nullptr) : Json(errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)]);
+  };
+  return {{"domains", domains.size()}, {"p50_ns", quantile(0.5)}, {"p99_ns", quantile(0.99)},
+          {"violations_before", view.causality.violations_before}, {"violations", view.matching.violation_count},
+          {"moved_ns_max", view.causality.moved_most_ns}};
+}
+
+Json mismatches_json(const AnalyzeView& view) {
+  Json all = Json::array();
+  for (const analysis::Mismatch& mismatch : view.matching.mismatches) {
+    Json parties = Json::array();
+    for (const analysis::Mismatch::Party& party : mismatch.parties) {
+      parties.push_back({{"ranks", party.world_ranks}, {"function", std::string(party.shape.function)}, {"root", party.shape.root}});
+    }
+    all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)}, {"what", what_name(mismatch.what)},
+                   {"sequence", mismatch.sequence}, {"parties", std::move(parties)},
+                   {"text", mismatch_text(view.tables.comms, mismatch)}});
+  }
+  return all;
+}
+
+Json matching_json(const AnalyzeView& view) {
+  const analysis::Matching& matching = view.matching;
+  return {{"calls", matching.call_count}, {"messages", matching.message_count}, {"collectives", matching.collective_count},
+          {"unmatched", matching.unmatched()}, {"unmatched_sends", reasons_json(matching.unmatched_sends)},
+          {"unmatched_receives", reasons_json(matching.unmatched_receives)},
+          {"partial_collectives", reasons_json(matching.partial_collectives)}, {"mismatches", mismatches_json(view)}};
+}
+
+Json waits_json(const AnalyzeView& view) {
+  Json json = {{"total_s", seconds(view.waits.suffered_ns)}, {"wall_s", seconds(view.waits.wall_ns)}};
+  json["kinds"] = Json::object();
+  for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
+    const analysis::WaitSum& sum = view.waits.by_kind[kind];
+    json["kinds"][kind_name(static_cast<analysis::WaitKind>(kind))] = {{"count", sum.count}, {"s", seconds(sum.wait_ns)}};
+  }
+  json["functions"] = Json::array();
+  for (const auto& [function, sum] : view.waits.by_function) {
+    json["functions"].push_back({{"function", view.function(function)}, {"count", sum.count}, {"s", seconds(sum.wait_ns)}});
+  }
+  json["communicators"] = Json::array();
+  for (const auto& [comm, sum] : view.waits.by_comm) {
+    json["communicators"].push_back({{"name", place_name(view.tables.comms, comm)}, {"count", sum.count}, {"s", seconds(sum.wait_ns)}});
+  }
+  json["collectives"] = Json::array();
+  for (const auto& [key, cost] : view.waits.collectives) {
+    json["collectives"].push_back({{"function", view.function(key.second)}, {"communicator", place_name(view.tables.comms, key.first)},
+                                   {"count", cost.count}, {"wire_s", seconds(cost.wire_ns)}, {"skew_s", seconds(cost.skew_ns)}});
+  }
+  return json;
+}
+
+Json path_json(const AnalyzeView& view) {
+  const analysis::CriticalPath& path = view.waits.path;
+  Json functions = Json::object();
+  for (const auto& [function, time_ns] : path.by_function_ns) functions[view.function(function)] = seconds(time_ns);
+  return {{"s", seconds(path.length_ns)}, {"outside_s", seconds(path.outside_ns)}, {"switches", path.switch_count},
+          {"functions_s", std::move(functions)}};
+}
+
+Json ranks_json(const AnalyzeView& view) {
+  Json ranks = Json::array();
+  for (const analysis::RankWaits& rank : view.waits.ranks) {
+    ranks.push_back({{"rank", rank.world_rank}, {"host", view.host(rank.world_rank)}, {"wall_s", seconds(rank.wall_ns)},
+                     {"mpi_s", seconds(rank.mpi_ns)}, {"suffered_s", seconds(rank.suffered_ns)},
+                     {"caused_s", seconds(rank.caused_ns)}, {"critical_path_s", seconds(rank.path_ns)}});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string analyze_json(const AnalyzeView& view) {
+  Json json;
+  json["verdict"] = verdict_text(view);
+  json["slowdown"] = nullptr;
+  json["steps"] = nullptr;
+  json["clock"] = clock_json(view);
+  json["matching"] = matching_json(view);
+  json["culprits"] = Json::array();
+  json["waits"] = waits_json(view);
+  json["critical_path"] = path_json(view);
+  json["per_rank"] = ranks_json(view);
+  json["limits"] = limits_of(view);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,146 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+#include "plugin/cli/analyze_view.h"
+#include "plugin/cli/collective_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace megascope::cli {
+namespace {
+
+using analysis::RankWaits;
+using report::Lines;
+using report::Table;
+
+constexpr std::size_t kMostRanks = 8;
+constexpr std::size_t kMostFunctions = 6;
+constexpr std::size_t kMostComms = 6;
+constexpr std::size_t kHostColumns = 24;
+
+std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+std::string duration(std::uint64_t time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+
+std::string percent(double part, double whole) { return whole > 0 ? report::percent_text(part / whole) : "-"; }
+std::string percent(std::uint64_t part, std::uint64_t whole) { return percent(static_cast<double>(part), static_cast<double>(whole)); }
+
+void append(Lines& to, const std::string& text, std::size_t indent) {
+  for (const std::string& line : report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
+    to.push_back(std::string(indent, ' ') + line);
+  }
+}
+
+void append(Lines& to, const std::string& title, const Table& table) {
+  if (table.row_count() == 0) return;
+  to.emplace_back();
+  to.push_back(title);
+  const Lines rows = table.lines(2);
+  to.insert(to.end(), rows.begin(), rows.end());
+}
+
+void rank_table(const AnalyzeView& view, Lines& lines) {
+  std::vector<const RankWaits*> ranks;
+  for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
+  std::ranges::stable_sort(ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
+  const std::size_t shown = std::min(ranks.size(), kMostRanks);
+  Table table({{"rank", Table::Align::kLeft}, {"node", Table::Align::kLeft, kHostColumns}, {"suffered"}, {"caused"}, {"of all"},
+               {"in MPI"}, {"critical path"}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RankWaits& rank = *ranks[i];
+    table.add({std::to_string(rank.world_rank), report::printable(view.host(rank.world_rank), kHostColumns),
+               duration(rank.suffered_ns), duration(rank.caused_ns),
+               percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)), percent(rank.mpi_ns, rank.wall_ns),
+               percent(rank.path_ns, view.waits.path.length_ns)});
+  }
+  append(lines, shown < ranks.size() ? fmt::format("Who waits for whom: the {} ranks that cause most", shown) : "Who waits for whom", table);
+}
+
+void kind_table(const AnalyzeView& view, Lines& lines) {
+  Table table({{"kind", Table::Align::kLeft}, {"waits"}, {"time"}, {"of all time"}});
+  for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
+    const analysis::WaitSum& sum = view.waits.by_kind[kind];
+    if (sum.count == 0) continue;
+    table.add({kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count), duration(sum.wait_ns),
+               percent(sum.wait_ns, view.waits.wall_ns)});
+  }
+  append(lines, "Kinds of waits", table);
+}
+
+template <class Key>
+std::vector<std::pair<Key, analysis::WaitSum>> longest(const std::map<Key, analysis::WaitSum>& sums, std::size_t count) {
+  std::vector<std::pair<Key, analysis::WaitSum>> sorted(sums.begin(), sums.end());
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second.wait_ns > b.second.wait_ns; });
+  if (sorted.size() > count) sorted.resize(count);
+  return sorted;
+}
+
+void place_tables(const AnalyzeView& view, Lines& lines) {
+  Table functions({{"function", Table::Align::kLeft}, {"waits"}, {"time"}});
+  for (const auto& [function, sum] : longest(view.waits.by_function, kMostFunctions)) {
+    functions.add({view.function(function), human_count(sum.count), duration(sum.wait_ns)});
+  }
+  append(lines, "Where ranks wait", functions);
+  Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
+  for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
+    comms.add({place_name(view.tables.comms, comm), human_count(sum.count), duration(sum.wait_ns)});
+  }
+  append(lines, "On what", comms);
+}
+
+void collective_table(const AnalyzeView& view, Lines& lines) {
+  std::vector<std::pair<std::pair<analysis::CommTable::Index, std::uint32_t>, analysis::CollectiveCost>> costs(
+      view.waits.collectives.begin(), view.waits.collectives.end());
+  std::ranges::stable_sort(costs, [](const auto& a, const auto& b) {
+    return a.second.wire_ns + a.second.skew_ns > b.second.wire_ns + b.second.skew_ns;
+  });
+  if (costs.size() > kMostFunctions) costs.resize(kMostFunctions);
+  Table table({{"collective", Table::Align::kLeft}, {"on", Table::Align::kLeft, 40}, {"count"}, {"wire"}, {"skew"}});
+  for (const auto& [key, cost] : costs) {
+    table.add({view.function(key.second), place_name(view.tables.comms, key.first), human_count(cost.count), duration(cost.wire_ns),
+               duration(cost.skew_ns)});
+  }
+  append(lines, "Collectives: wire is the shortest member's time, skew what the others spent beyond", table);
+}
+
+void path_table(const AnalyzeView& view, Lines& lines) {
+  const analysis::CriticalPath& path = view.waits.path;
+  Table table({{"critical path in", Table::Align::kLeft}, {"time"}, {"share"}});
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> functions(path.by_function_ns.begin(), path.by_function_ns.end());
+  std::ranges::stable_sort(functions, [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (functions.size() > kMostFunctions) functions.resize(kMostFunctions);
+  table.add({"the program, and calls that never wait", duration(path.outside_ns), percent(path.outside_ns, path.length_ns)});
+  for (const auto& [function, time_ns] : functions) {
+    table.add({view.function(function), duration(time_ns), percent(time_ns, path.length_ns)});
+  }
+  append(lines, fmt::format("Critical path: {}, over {} changes of rank", duration(path.length_ns), human_count(path.switch_count)), table);
+}
+
+void matching_lines(const AnalyzeView& view, Lines& lines) {
+  lines.emplace_back();
+  append(lines, fmt::format("Matched: {} messages, {} collectives of {} calls; {} without their other end",
+                            human_count(view.matching.message_count), human_count(view.matching.collective_count),
+                            human_count(view.matching.call_count), human_count(view.matching.unmatched())), 0);
+  for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms); ++i) {
+    append(lines, "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".", 2);
+  }
+  for (const std::string& limit : limits_of(view)) append(lines, "Note: " + limit, 2);
+}
+
+}  // namespace
+
+std::string analyze_text(const AnalyzeView& view) {
+  Lines lines;
+  append(lines, verdict_text(view), 0);
+  if (view.waits.suffered_ns != 0) rank_table(view, lines);
+  kind_table(view, lines);
+  place_tables(view, lines);
+  collective_table(view, lines);
+  if (view.waits.path.length_ns != 0) path_table(view, lines);
+  matching_lines(view, lines);
+  return joined(lines, "\n") + "\n";
+}
+
+}  // namespace megascope::cli

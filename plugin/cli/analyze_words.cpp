@@ -1,0 +1,147 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+#include "plugin/cli/analyze_view.h"
+#include "plugin/cli/collective_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace megascope::cli {
+
+using analysis::RankWaits;
+using analysis::Unmatched;
+using analysis::WaitKind;
+
+namespace {
+
+constexpr double kWorthTelling = 0.01;   ///< of all time: less waiting is not worth a name
+constexpr double kStandsOut = 2;         ///< times the fair share of what all ranks cause
+constexpr std::size_t kHostColumns = 40;
+
+std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// The kind in which most time is waited.
+WaitKind main_kind(const AnalyzeView& view) {
+  const auto* most = std::ranges::max_element(view.waits.by_kind, {}, &analysis::WaitSum::wait_ns);
+  return static_cast<WaitKind>(most - view.waits.by_kind);
+}
+
+std::string main_function(const AnalyzeView& view) {
+  const auto most = std::ranges::max_element(view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
+  return most == view.waits.by_function.end() ? "?" : view.function(most->first);
+}
+
+double median_outside_ns(const AnalyzeView& view) {
+  std::vector<double> times;
+  for (const RankWaits& rank : view.waits.ranks) times.push_back(static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns)));
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+std::string culprit_text(const AnalyzeView& view, const RankWaits& rank) {
+  const auto whole = static_cast<double>(view.waits.suffered_ns);
+  std::string text = fmt::format("Rank {} ({}) causes {} of it, {}", rank.world_rank,
+                                 report::printable(view.host(rank.world_rank), kHostColumns),
+                                 report::percent_text(share(rank.caused_ns, whole)), duration(rank.caused_ns));
+  const double median_ns = median_outside_ns(view);
+  const auto outside_ns = static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns));
+  if (median_ns > 0 && outside_ns > 1.01 * median_ns) {
+    text += fmt::format("; it spends {:.2f} times as long outside of MPI as the median rank", outside_ns / median_ns);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+const char* kind_name(WaitKind kind) {
+  static constexpr const char* kNames[analysis::kWaitKindCount] = {
+      "none", "late sender", "late receiver", "wait at barrier", "wait at NxN", "early reduce", "late broadcast",
+      "wait at scan", "wait at other collective"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char* reason_text(Unmatched why) {
+  static constexpr const char* kTexts[analysis::kUnmatchedCount] = {
+      "the other rank has no trace here", "records were lost, or recording was off", "the other rank's trace ends before",
+      "the program never sent or received it"};
+  return kTexts[static_cast<std::size_t>(why)];
+}
+
+bool has_finding(const AnalyzeView& view) { return view.matching.mismatch_count != 0; }
+
+std::string verdict_text(const AnalyzeView& view) {
+  const analysis::WaitAnalysis& waits = view.waits;
+  if (!view.matching.mismatches.empty()) {
+    return "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches.front()) + ".";
+  }
+  if (view.source.world_size() < 2) return "One rank: there is nobody to wait for.";
+  if (view.matching.message_count + view.matching.collective_count == 0) {
+    return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
+  }
+  const double waited = share(static_cast<double>(waits.suffered_ns), static_cast<double>(waits.wall_ns));
+  if (waited < kWorthTelling) {
+    return fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
+  }
+  std::string text = fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {} ({}). ",
+                                 report::percent_text(waited), duration(static_cast<double>(waits.suffered_ns)),
+                                 main_function(view), kind_name(main_kind(view)));
+  const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
+  const double fair = 1 / static_cast<double>(waits.ranks.size());
+  if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) < std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
+    return text + "No rank stands out as the cause.";
+  }
+  return text + culprit_text(view, *first);
+}
+
+namespace {
+
+void add_unmatched(const char* what, const std::uint64_t* counts, std::vector<std::string>& limits) {
+  for (std::size_t i = 0; i < analysis::kUnmatchedCount; ++i) {
+    if (counts[i] == 0) continue;
+    limits.push_back(fmt::format("{} {} without their other end: {}.", human_count(counts[i]), what,
+                                 reason_text(static_cast<Unmatched>(i))));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> limits_of(const AnalyzeView& view) {
+  std::vector<std::string> limits;
+  std::vector<std::int32_t> missing;
+  std::vector<std::int32_t> lossy;
+  std::vector<std::int32_t> ended;
+  for (std::int32_t rank = 0; rank < view.source.world_size(); ++rank) {
+    const analysis::RankState& state = view.matching.states.of(rank);
+    if (!state.has_trace) missing.push_back(rank);
+    else if (state.has_losses) lossy.push_back(rank);
+    else if (!state.has_ended) ended.push_back(rank);
+  }
+  if (!missing.empty()) limits.push_back("No trace of " + ranks_text(missing) + " is here: waits for them are not seen.");
+  if (!lossy.empty()) limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
+  if (!ended.empty()) limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
+  if (view.causality.violations_before != 0) {
+    limits.push_back(fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; moments were moved by "
+                                 "up to {}, {} are left.", human_count(view.causality.violations_before),
+                                 duration(static_cast<double>(view.causality.worst_before_ns)),
+                                 duration(static_cast<double>(view.causality.moved_most_ns)),
+                                 human_count(view.matching.violation_count)));
+  }
+  add_unmatched("sends", view.matching.unmatched_sends, limits);
+  add_unmatched("receives", view.matching.unmatched_receives, limits);
+  add_unmatched("collectives", view.matching.partial_collectives, limits);
+  if (view.matching.unsure_collectives != 0) {
+    limits.push_back(fmt::format("{} collective calls on communicators that were made out of sight, or reach another world.",
+                                 human_count(view.matching.unsure_collectives)));
+  }
+  if (view.matching.greater_than_sent != 0) {
+    limits.push_back(fmt::format("{} messages are longer than what was sent: their order may be wrong.",
+                                 human_count(view.matching.greater_than_sent)));
+  }
+  return limits;
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,80 @@
+#include "plugin/cli/collective_words.h"
+
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace megascope::cli {
+
+using analysis::CommTable;
+using analysis::Mismatch;
+
+namespace {
+
+constexpr std::size_t kMostPartiesNamed = 4;
+constexpr std::size_t kMostListedRanks = 6;
+constexpr std::size_t kNameColumns = 60;
+
+std::string party_text(const Mismatch& mismatch, const Mismatch::Party& party) {
+  if (mismatch.what == Mismatch::What::kCount) {
+    const std::string last = party.count == 0 ? "" : ", the last is " + std::string(party.shape.function);
+    return fmt::format("{} made {} {}{}", ranks_text(party.world_ranks), party.count,
+                       party.count == 1 ? "collective" : "collectives", last);
+  }
+  std::string text = ranks_text(party.world_ranks) + " called " + std::string(party.shape.function);
+  if (party.shape.root != kNoPeer) text += fmt::format(" with root {}", party.shape.root);
+  if (mismatch.what == Mismatch::What::kBytes) {
+    const auto blocks = static_cast<std::uint64_t>(std::max<std::int64_t>(1, party.shape.block_count));
+    text += fmt::format(" with {}", human_bytes(party.shape.bytes / blocks));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string comm_name(const CommTable& comms, CommTable::Index comm) {
+  if (comm == CommTable::kNone) return "?";
+  const CommTable::Entry& entry = comms.entry(comm);
+  const bool is_comm = entry.what == CommTable::What::kComm;
+  const std::string name = is_comm ? entry.name : entry.definition != nullptr ? entry.definition->name : "?";
+  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
+}
+
+std::string place_name(const CommTable& comms, CommTable::Index place) {
+  if (place == CommTable::kNone || comms.entry(place).what == CommTable::What::kComm) return "`" + comm_name(comms, place) + "`";
+  const CommTable::Entry& entry = comms.entry(place);
+  const std::string name = report::printable(entry.name, kNameColumns);
+  return entry.what == CommTable::What::kWindow ? fmt::format("window {} (`{}`)", entry.number, name) : "file `" + name + "`";
+}
+
+std::string ranks_text(const std::vector<std::int32_t>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  const std::string list = report::rank_list(ranks);
+  return ranks.size() <= kMostListedRanks ? "ranks " + list : fmt::format("{} ranks ({})", ranks.size(), list);
+}
+
+const char* what_name(Mismatch::What what) {
+  static constexpr const char* kNames[] = {"function", "root", "bytes", "count"};
+  return kNames[static_cast<std::size_t>(what)];
+}
+
+std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
+  std::vector<std::string> parties;
+  for (auto party = mismatch.parties.rbegin(); party != mismatch.parties.rend(); ++party) {
+    parties.push_back(party_text(mismatch, *party));
+  }
+  if (parties.size() > kMostPartiesNamed) {
+    const std::size_t more = parties.size() - kMostPartiesNamed;
+    parties.erase(parties.begin(), parties.begin() + static_cast<std::ptrdiff_t>(more));
+    parties.push_back(fmt::format("and {} more groups of ranks differ", more));
+  }
+  const std::string name = place_name(comms, mismatch.comm);
+  const std::string where = mismatch.what == Mismatch::What::kCount ? "On " + name : fmt::format("#{} of {}", mismatch.sequence, name);
+  return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
+}
+
+}  // namespace megascope::cli

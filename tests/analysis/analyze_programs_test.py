@@ -1,0 +1,159 @@
+"""megascope analyze on programs that really run, as a user calls it.
+
+  analyze_programs_test.py MEGASCOPE WAITING MPIRUN...
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MEGASCOPE, WAITING, *MPIRUN = sys.argv[1:]
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
+import launch  # noqa: E402
+PRELOADED = [*MPIRUN, *launch.setting(MPIRUN, LD_PRELOAD=LIBRARY)]
+STEPS = 40
+DELAY_US = 10_000
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="analyze_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.scratch = os.path.join(self.folder, "scratch")
+        os.mkdir(self.scratch)
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def record(self, mode, slow, ranks=4, delay_us=DELAY_US, folder=None, **variables):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none",
+                       "MEGASCOPE_OUT": folder or self.run_folder, **variables}
+        words = [*PRELOADED, "-n", str(ranks), WAITING, mode, str(slow), str(delay_us), str(STEPS)]
+        return subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
+
+    def analyze(self, *words, folder=None):
+        return subprocess.run([MEGASCOPE, "analyze", folder or self.run_folder, *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=100)
+
+    def found(self):
+        result = self.analyze("--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def check_blame(self, found, slow):
+        """The slow rank causes nearly all of it, and about what was injected."""
+        caused = {rank["rank"]: rank["caused_s"] for rank in found["per_rank"]}
+        self.assertEqual(max(caused, key=caused.get), slow, caused)
+        self.assertAlmostEqual(sum(caused.values()), found["waits"]["total_s"], places=6)
+        self.assertGreater(caused[slow], 0.6 * found["waits"]["total_s"], caused)
+        self.assertIn(f"Rank {slow} ", found["verdict"])
+        self.assertEqual(found["culprits"], [])
+        self.assertEqual(found["clock"]["violations"], 0)
+
+
+class Waits(Case):
+    def test_a_late_rank_is_named_at_a_collective(self):
+        self.record("allreduce", 2)
+        found = self.found()
+        self.check_blame(found, 2)
+        injected_s = 3 * STEPS * DELAY_US / 1e6  # that the other three wait
+        self.assertGreater(found["waits"]["kinds"]["wait at NxN"]["s"], 0.7 * injected_s)
+        self.assertEqual(found["matching"]["collectives"], STEPS + 1)
+        self.assertEqual(found["matching"]["unmatched"], 0)
+
+    def test_a_late_sender_is_named_through_the_ranks_behind_it(self):
+        self.record("chain", 1)
+        found = self.found()
+        self.check_blame(found, 1)
+        self.assertEqual(found["matching"]["messages"], 3 * STEPS)
+        self.assertEqual(found["matching"]["unmatched"], 0)
+
+    def test_nonblocking_neighbours(self):
+        self.record("halo", 3)
+        found = self.found()
+        self.check_blame(found, 3)
+        self.assertEqual(found["matching"]["messages"], 8 * STEPS)
+        self.assertEqual(found["matching"]["unmatched"], 0)
+
+    def test_wildcards(self):
+        self.record("wildcard", 1)
+        found = self.found()
+        self.check_blame(found, 1)
+        self.assertEqual(found["matching"]["messages"], 3 * STEPS)
+        self.assertEqual(found["matching"]["unmatched"], 0)
+
+    def test_clocks_that_differ(self):
+        self.record("halo", 2, MEGASCOPE_TEST_CLOCK="1/1000000000/100+2/-5000000/-50+3/7000/20/3000")
+        found = self.found()
+        self.check_blame(found, 2)
+        self.assertEqual(found["clock"]["domains"], 4)
+        self.assertGreater(found["clock"]["p99_ns"], 0)
+        self.assertEqual((found["matching"]["messages"], found["matching"]["unmatched"]), (8 * STEPS, 0))
+
+    def test_text_begins_with_the_answer(self):
+        self.record("allreduce", 0)
+        result = self.analyze()
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertTrue(result.stdout.startswith("Ranks wait for each other "), result.stdout)
+        for part in ("Rank 0 ", "Who waits for whom", "Kinds of waits", "Critical path", "Matched: 0 messages, 41 collectives"):
+            self.assertIn(part, result.stdout)
+
+
+class BadInput(Case):
+    def test_a_killed_rank(self):
+        self.record("die", 2)
+        subprocess.run([MEGASCOPE, "recover", self.run_folder, "--scratch", self.scratch], capture_output=True, timeout=100, check=False)
+        found = self.found()
+        self.assertEqual(found["matching"]["collectives"], STEPS // 2 + 2)
+        self.assertEqual(found["matching"]["mismatches"], [])
+        self.assertTrue(any("before MPI_Finalize" in limit for limit in found["limits"]), found["limits"])
+
+    def test_a_missing_rank(self):
+        self.record("halo", 1)
+        os.remove(os.path.join(self.run_folder, "rank-3.mgt"))
+        found = self.found()
+        self.assertIn("No trace of rank 3 is here: waits for them are not seen.", found["limits"])
+        self.assertEqual(found["matching"]["messages"], 4 * STEPS)
+        self.assertGreater(found["matching"]["unmatched_receives"]["no_trace"], 0)
+        self.assertEqual(found["matching"]["unmatched_receives"]["no_partner"], 0)
+
+    def test_a_truncated_rank(self):
+        self.record("allreduce", 1)
+        path = os.path.join(self.run_folder, "rank-3.mgt")
+        size = os.path.getsize(path)
+        os.truncate(path, size // 2 // 4096 * 4096)
+        result = self.analyze("--json")
+        self.assertIn(result.returncode, (0, 1))
+        found = json.loads(result.stdout)
+        self.assertLess(found["matching"]["collectives"], STEPS + 2)
+        self.assertEqual(found["matching"]["mismatches"], [])
+        self.assertTrue(found["limits"])
+
+    def test_one_rank(self):
+        self.record("allreduce", 0, ranks=1)
+        self.assertEqual(self.found()["verdict"], "One rank: there is nobody to wait for.")
+
+    def test_no_trace(self):
+        os.mkdir(self.run_folder)
+        result = self.analyze()
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("run", result.stderr)
+
+    def test_traces_of_two_jobs(self):
+        other = os.path.join(self.folder, "other")
+        self.record("allreduce", 1)
+        self.record("allreduce", 1, folder=other)
+        shutil.copy(os.path.join(other, "rank-1.mgt"), os.path.join(self.run_folder, "rank-1.mgt"))
+        result = self.analyze("--json")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("rank 1 and rank 0 were not in one job", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
