@@ -1,0 +1,59 @@
+#include "analysis/synth/truth.h"
+
+#include <algorithm>
+#include <set>
+
+namespace megascope::synth {
+namespace {
+
+bool takes_part(const Fault& fault, const Layout& layout, std::int32_t rank) {
+  switch (fault.kind) {
+    case FaultKind::kSlowCompute:
+    case FaultKind::kHostStall: return rank == fault.where;
+    case FaultKind::kSlowLink: return rank == fault.where || rank == fault.to;
+    case FaultKind::kSlowHost: return layout.host_of(rank) == fault.where;
+    case FaultKind::kStageImbalance: return layout.coordinates(rank).pp == fault.where;
+    case FaultKind::kInputImbalance: return layout.coordinates(rank).dp == fault.where;
+  }
+  return false;
+}
+
+std::int32_t last_active(const Fault& fault, std::int32_t steps) {
+  for (std::int32_t step = std::min(fault.last, steps - 1); step >= fault.onset; --step) {
+    if (fault.is_active(step)) return step;
+  }
+  return fault.onset;
+}
+
+}  // namespace
+
+std::string name_of(FaultKind kind) {
+  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<TrueCulprit> truth_of(const RunSpec& spec) {
+  const Layout layout(spec);
+  std::vector<TrueCulprit> all;
+  for (const Fault& fault : spec.faults) {
+    if (fault.onset >= spec.steps) continue;
+    TrueCulprit culprit;
+    culprit.kind = fault.kind;
+    std::set<std::int32_t> hosts;
+    for (std::int32_t rank = 0; rank < spec.rank_count(); ++rank) {
+      if (!takes_part(fault, layout, rank)) continue;
+      culprit.ranks.push_back(rank);
+      hosts.insert(layout.host_of(rank));
+    }
+    for (const std::int32_t host : hosts) culprit.hosts.push_back(Layout::host_name(host));
+    if (fault.kind == FaultKind::kStageImbalance) culprit.groups["pp"] = fault.where;
+    if (fault.kind == FaultKind::kInputImbalance) culprit.groups["dp"] = fault.where;
+    culprit.factor = 1.0 + fault.severity;
+    culprit.onset_step = fault.onset;
+    culprit.last_step = last_active(fault, spec.steps);
+    all.push_back(std::move(culprit));
+  }
+  return all;
+}
+
+}  // namespace megascope::synth
