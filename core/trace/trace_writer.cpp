@@ -88,12 +88,18 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   return store_->release(chunk);
 }
 
+/// Writes the open chunk, as many pages of it as hold something: the rest is a hole in the file, or its end.
+Status TraceWriter::release_chunk(Location& location) {
+  ChunkHeader* chunk = location.chunk;
+  location.chunk = nullptr;
+  if (chunk == nullptr) return Status::ok();
+  const std::uint64_t used = chunk->used_bytes.load();
+  chunk->chunk_bytes = static_cast<std::uint32_t>((used + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment);
+  return store_->release(chunk);
+}
+
 Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t ticks) {
-  Status status;
-  if (location.chunk != nullptr) {
-    status = store_->release(location.chunk);
-    location.chunk = nullptr;
-  }
+  Status status = release_chunk(location);
   const std::size_t bytes = location.sequence == 0 ? kFirstChunkBytes : kChunkBytes;
   ChunkHeader* chunk = status.is_ok() ? store_->acquire(bytes, bytes, status) : nullptr;
   if (chunk == nullptr) return status.is_ok() ? Status::error("no room in " + store_->path()) : status;
@@ -204,7 +210,7 @@ Status TraceWriter::finish() {
   for (LocationId id = 0; id < locations_.size(); ++id) {
     Location& location = locations_[id];
     status.update(release_down_to(location, id, 0));
-    if (location.chunk != nullptr) status.update(store_->release(location.chunk));
+    status.update(release_chunk(location));
   }
   ClockPoint last = info_.clock_points.back();
   if (info_.end_ticks != 0 && last.ticks != info_.end_ticks) {

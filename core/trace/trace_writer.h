@@ -43,6 +43,7 @@ class TraceWriter {
     bool is_pending = false;
   };
 
+  Status release_chunk(Location& location);
   Status begin_chunk(Location& location, LocationId id, std::uint64_t ticks);
   Status make_room(Location& location, LocationId id, std::size_t words, std::uint64_t ticks);
   Status write(Location& location, LocationId id, const Held& held);

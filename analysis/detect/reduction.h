@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/detect/detect.h"
+#include "core/record/source.h"
+
+namespace megascope::detect {
+
+/// A rank's work in a step is kept in parts, to which the gaps between calls go in turn: a pause is in one of them, slow work
+/// in all. No common loop length divides it.
+inline constexpr std::size_t kParts = 7;
+
+/// One rank in one step.
+struct StepRow {
+  std::array<float, kParts> work_ns{};  ///< time between MPI calls
+  float in_mpi_ns = 0.0F;
+  std::uint64_t end_ns = 0;
+};
+
+struct RankSteps {
+  std::int32_t world_rank = 0;
+  std::string host;
+  std::uint64_t begin_ns = 0;            ///< of the first step
+  std::vector<StepRow> steps;
+  std::uint64_t sequence = 0;            ///< of the calls of most steps: equal where ranks do the same
+  double sequence_share = 0.0;           ///< of the steps
+  std::uint64_t vocabulary = 0;          ///< of the kinds of calls, whatever their number and order
+  std::int32_t first_source = kNoPeer;   ///< world rank from which the last step's first message came, were it received first
+  bool has_messages = false;
+  std::vector<std::uint64_t> comm_use;   ///< collectives, by CommId
+  double work_ns(std::size_t step) const;
+};
+
+/// Messages of one size class from a rank to another, in indices into Reduced::ranks.
+struct Link {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::uint32_t size_class = 0;          ///< floor(log2(bytes))
+  std::vector<float> shortest_ns;        ///< by step: transfer of the quickest message; 0: none
+  std::vector<float> total_ns;           ///< by step: of all messages
+};
+
+/// What the judges see: by rank and step, by link and step.
+struct Reduced {
+  std::vector<RankSteps> ranks;
+  std::vector<Link> links;
+  std::size_t step_count = 0;            ///< that all of the ranks have
+  std::vector<std::string> limitations;
+};
+
+/// One pass over the records of all ranks, a step of each rank in turn, so that messages in flight are few. A message's transfer
+/// time is counted from the later of its send and its receive to the end of the call in which it was received: too long where
+/// that call waited for something else.
+Reduced reduce(const RecordSource& source, const Options& options);
+
+}  // namespace megascope::detect
