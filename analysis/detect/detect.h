@@ -66,7 +66,7 @@ struct Options {
 struct Detection {
   std::vector<Culprit> culprits;  ///< the most expensive first
   std::int32_t step_count = 0;    ///< 0: no steps were found, and nothing was judged
-  std::vector<std::int32_t> step_ends_rank;  ///< ranks that were judged
+  std::vector<std::int32_t> judged_ranks;    ///< world ranks
   std::vector<std::string> limitations;      ///< sentences on what could not be judged
 };
 

@@ -39,6 +39,17 @@ double spread(std::vector<double> values) {
   return 1.4826 * median(values);
 }
 
+double noise_of(const std::vector<double>& series) {
+  if (series.size() < 4) return spread(series);
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < series.size(); ++i) differences.push_back(series[i] - series[i - 1]);
+  const double of_differences = spread(std::move(differences)) / std::sqrt(2.0);
+  std::vector<double> values = series;
+  const double middle = median(values);
+  const double below = middle - quantile(values, 0.16);
+  return 1.15 * std::min({of_differences, below, spread(series)});
+}
+
 Interval highest_interval(std::span<const double> values) {
   const std::vector<double> sums = sums_of(values);
   Interval best;

@@ -13,6 +13,10 @@ inline double median(std::vector<double>& values) { return quantile(values, 0.5)
 /// 1.4826 × the median distance from the median: the standard deviation, were they normal.
 double spread(std::vector<double> values);
 
+/// Standard deviation of a series that may be higher in some of its steps: the smaller of what its differences and its lower
+/// part say.
+double noise_of(const std::vector<double>& series);
+
 /// Steps [first, last] in which a series is high.
 struct Interval {
   std::size_t first = 0;

@@ -1,0 +1,215 @@
+#include "analysis/detect/work_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/detect/statistics.h"
+
+namespace megascope::detect {
+namespace {
+
+constexpr double kClip = 6.0;            ///< standard deviations: one step alone never passes a threshold
+constexpr std::size_t kLeastSteps = 3;
+constexpr double kUsual = 1.0 / 3.0;
+constexpr double kOften = 0.2;           ///< share of the steps between two that were slow, to be one stretch
+constexpr double kUneven = 3.0;          ///< times the noise's square
+constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are this far off, at most
+
+std::vector<double> standardised(const std::vector<double>& series, double level, double noise) {
+  std::vector<double> values;
+  for (const double value : series) values.push_back(std::clamp((value - level) / noise, -kClip, kClip));
+  return values;
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<std::size_t>(values.size(), 1));
+}
+
+bool is_worth_it(const Finding& finding, const Options& options) {
+  return finding.active_steps >= kLeastSteps && std::exp(finding.excess) >= options.least_factor;
+}
+
+/// What the mean of an interval cannot show: steps far above the others, now and then. Rare in a healthy series, whatever its
+/// tail.
+Finding find_exceedances(const std::vector<double>& series, double noise, std::size_t series_count, const Options& options) {
+  std::vector<double> values = series;
+  const double level = median(values);
+  std::vector<double> hits;
+  for (const double value : series) hits.push_back(value - level > 3.5 * noise ? 1.0 : 0.0);
+  const Interval stretch = stretch_above(hits, kOften);
+  const std::size_t length = stretch.last - stretch.first + 1;
+  const auto count = static_cast<std::size_t>(std::accumulate(hits.begin() + static_cast<std::ptrdiff_t>(stretch.first),
+                                                              hits.begin() + static_cast<std::ptrdiff_t>(stretch.last) + 1, 0.0));
+  const double looks = static_cast<double>(series_count) * static_cast<double>(series.size()) * 4.0;
+  const double log_chance = log_tail(count, length, kRareStep) + std::log(looks / options.false_alarm_rate);
+  if (count < kLeastSteps || log_chance > 0.0) return {};
+  Finding finding;
+  finding.onset = stretch.first;
+  finding.last = stretch.last;
+  finding.is_active.assign(series.size(), false);
+  for (std::size_t step = stretch.first; step <= stretch.last; ++step) {
+    if (hits[step] == 0.0) continue;
+    finding.is_active[step] = true;
+    finding.excess += series[step] - level;
+    ++finding.active_steps;
+  }
+  finding.excess /= static_cast<double>(finding.active_steps);
+  finding.threshold = std::sqrt(2.0 * std::log(looks / options.false_alarm_rate));
+  finding.z = std::sqrt(finding.threshold * finding.threshold - 2.0 * log_chance);
+  return finding;
+}
+
+/// Against its own past: a stretch that is higher than the rest.
+Finding find_change(const std::vector<double>& series, double noise, std::size_t series_count, const Options& options) {
+  std::vector<double> values = series;
+  const std::vector<double> clipped = standardised(series, median(values), noise);
+  const Interval interval = highest_against_rest(clipped);
+  const double threshold = z_threshold(options.false_alarm_rate, series_count, series.size());
+  if (interval.z < threshold) return find_exceedances(series, noise, series_count, options);
+  std::vector<double> outside;
+  for (std::size_t step = 0; step < series.size(); ++step) {
+    if (step < interval.first || step > interval.last) outside.push_back(series[step]);
+  }
+  const double level = median(outside);
+  return describe(series, level, noise, standardised(series, level, noise), interval.z, threshold);
+}
+
+/// Both of two classes changed at once: nothing says which is to blame, more likely the work did.
+void drop_common_change(std::vector<Finding>& findings) {
+  if (findings.size() != 2 || findings[0].active_steps == 0 || findings[1].active_steps == 0) return;
+  const std::size_t first = std::max(findings[0].onset, findings[1].onset);
+  const std::size_t last = std::min(findings[0].last, findings[1].last);
+  if (first <= last && 2 * (last - first + 1) > findings[0].last - findings[0].onset + 1) findings.assign(2, Finding{});
+}
+
+}  // namespace
+
+Finding describe(const std::vector<double>& series, double level, double noise, const std::vector<double>& clipped, double z,
+                 double threshold) {
+  Finding finding;
+  const Interval rough = highest_interval(clipped);
+  const auto inside = std::span(clipped).subspan(rough.first, rough.last - rough.first + 1);
+  const Interval stretch = stretch_above(clipped, 0.5 * mean(inside));
+  finding.onset = stretch.first;
+  finding.last = stretch.last;
+  finding.z = z;
+  finding.threshold = threshold;
+  finding.is_active.assign(series.size(), false);
+  std::vector<double> values(series.begin() + static_cast<std::ptrdiff_t>(stretch.first),
+                             series.begin() + static_cast<std::ptrdiff_t>(stretch.last) + 1);
+  for (double& value : values) value -= level;
+  std::vector<double> sorted = values;
+  const double top = quantile(sorted, 0.8);
+  const auto low_count = std::count_if(values.begin(), values.end(), [&](double value) { return value < 0.4 * top; });
+  const bool is_transient = top > 4.0 * noise && 5 * static_cast<std::size_t>(low_count) > values.size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_transient && values[i] < 0.5 * top) continue;
+    finding.is_active[stretch.first + i] = true;
+    finding.excess += values[i];
+    ++finding.active_steps;
+  }
+  finding.excess /= static_cast<double>(std::max<std::size_t>(finding.active_steps, 1));
+  return finding;
+}
+
+bool is_uneven(const std::vector<double>& series, double level, const Finding& finding, double noise) {
+  double squares = 0.0;
+  for (std::size_t step = finding.onset; step <= finding.last; ++step) {
+    const double value = series[step] - level;
+    const double off = std::min(std::abs(value), std::abs(value - finding.excess));
+    squares += off * off;
+  }
+  return squares > kUneven * noise * noise * static_cast<double>(finding.last - finding.onset + 1);
+}
+
+std::vector<Finding> slow_ranks(const WorkSeries& work, const Peers& peers, const Options& options) {
+  std::vector<Finding> findings(work.excess.size());
+  const std::size_t steps = work.excess.empty() ? 0 : work.excess[0].size();
+  const double threshold = z_threshold(options.false_alarm_rate, work.excess.size(), steps);
+  for (const auto& members : peers.classes) {
+    if (members.size() < 2) continue;
+    std::vector<double> levels;
+    for (const std::size_t rank : members) {
+      std::vector<double> values = work.excess[rank];
+      levels.push_back(median(values));
+    }
+    const double level = quantile(levels, kUsual);
+    const double widened = std::sqrt(1.0 + 2.0 / static_cast<double>(members.size()));  // the level is not known exactly
+    for (const std::size_t rank : members) {
+      const double noise = work.noise[rank] * widened;
+      const std::vector<double> clipped = standardised(work.excess[rank], level, noise);
+      const double z = highest_interval(clipped).z;
+      if (z < threshold) continue;
+      Finding finding = describe(work.excess[rank], level, noise, clipped, z, threshold);
+      if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> slow_classes(const WorkSeries& work, const Peers& peers, const Options& options) {
+  const std::size_t count = peers.classes.size();
+  std::vector<Finding> findings(count);
+  if (count < 2) return findings;
+  for (std::size_t i = 0; i < count; ++i) {
+    Finding finding = find_change(work.class_level[i], work.class_noise[i], count, options);
+    if (is_worth_it(finding, options)) findings[i] = std::move(finding);
+  }
+  drop_common_change(findings);
+  if (!peers.is_pipeline) return findings;
+  std::vector<double> levels;
+  for (std::vector<double> level : work.class_level) levels.push_back(median(level));
+  std::vector<double> sorted = levels;
+  const double usual = quantile(sorted, kUsual);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto steps = static_cast<double>(work.class_level[i].size());
+    const double z = (levels[i] - usual) / (work.class_noise[i] * std::sqrt(4.0 / steps));
+    const double threshold = z_threshold(options.false_alarm_rate, count, 1);
+    if (z < threshold || findings[i].active_steps != 0) continue;
+    const std::vector<double> clipped = standardised(work.class_level[i], usual, work.class_noise[i]);
+    Finding finding = describe(work.class_level[i], usual, work.class_noise[i], clipped, z, threshold);
+    if (is_worth_it(finding, options)) findings[i] = std::move(finding);
+  }
+  return findings;
+}
+
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options) {
+  constexpr double kLeastStall = 0.004;   // of the step's work
+  constexpr double kStallNoise = 2.2;     // times what independent parts make the step vary: 5.8 of one part's own
+  const std::size_t count = work.stall.size();
+  std::vector<std::vector<double>> hits(count);
+  std::vector<double> shares;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    const double least = std::max(kLeastStall, kStallNoise * work.independent[rank]);
+    for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least ? 1.0 : 0.0);
+    shares.push_back(mean(hits[rank]));
+  }
+  std::vector<double> sorted = shares;
+  std::sort(sorted.begin(), sorted.end());
+  const double usual = mean(std::span(sorted).first(std::max<std::size_t>(1, count * 3 / 4)));
+  const double p = std::clamp(1.5 * usual, kRareStep, 0.5);
+  std::vector<Finding> findings(count);
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    const Interval stretch = stretch_above(hits[rank], kOften);
+    Finding finding{.onset = stretch.first, .last = stretch.last, .is_active = std::vector<bool>(hits[rank].size(), false)};
+    double stalled = 0.0;
+    for (std::size_t step = stretch.first; step <= stretch.last && stretch.z > 0.0; ++step) {
+      if (hits[rank][step] == 0.0) continue;
+      finding.is_active[step] = true;
+      ++finding.active_steps;
+      stalled += work.stall[rank][step];
+    }
+    const double looks = static_cast<double>(count * hits[rank].size()) * 4.0;
+    const double log_chance =
+        log_tail(finding.active_steps, stretch.last - stretch.first + 1, p) + std::log(looks / options.false_alarm_rate);
+    if (log_chance > 0.0 || finding.active_steps < kLeastSteps) continue;
+    finding.excess = std::log1p(stalled / static_cast<double>(finding.active_steps));
+    finding.threshold = std::sqrt(2.0 * std::log(looks / options.false_alarm_rate));
+    finding.z = std::sqrt(finding.threshold * finding.threshold - 2.0 * log_chance);
+    if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
+  }
+  return findings;
+}
+
+}  // namespace megascope::detect
