@@ -149,12 +149,31 @@ class Namer {
     if (is_stage) culprits_.back().groups["pp"] = static_cast<std::int32_t>(index);
   }
 
+  /// A call that waits for several messages ends with the last: all of them look slow. Those that are slow the other way too are.
+  std::vector<bool> links_to_blame() const {
+    std::set<std::pair<std::size_t, std::size_t>> slow;
+    for (std::size_t i = 0; i < reduced_.links.size(); ++i) {
+      if (findings_.links[i].is_there()) slow.emplace(reduced_.links[i].from, reduced_.links[i].to);
+    }
+    std::vector<bool> is_blamed;
+    for (std::size_t i = 0; i < reduced_.links.size(); ++i) {
+      const Link& link = reduced_.links[i];
+      const bool is_mutual = slow.contains({link.to, link.from});
+      const bool has_better = std::any_of(slow.begin(), slow.end(), [&](const auto& other) {
+        return other.second == link.to && slow.contains({other.second, other.first});
+      });
+      is_blamed.push_back(findings_.links[i].is_there() && (is_mutual || !has_better));
+    }
+    return is_blamed;
+  }
+
   void name_links() {
+    const std::vector<bool> is_blamed = links_to_blame();
     std::set<std::pair<std::size_t, std::size_t>> named;
     for (std::size_t i = 0; i < reduced_.links.size(); ++i) {
       const Link& link = reduced_.links[i];
       const auto ends = std::minmax(link.from, link.to);
-      if (!findings_.links[i].is_there() || named.contains(ends)) continue;
+      if (!is_blamed[i] || named.contains(ends)) continue;
       named.insert(ends);
       std::size_t strongest = i;
       for (std::size_t other = i + 1; other < reduced_.links.size(); ++other) {
@@ -177,10 +196,12 @@ class Namer {
     Culprit culprit = common(Cause::kSlowLink, {std::min(link.from, link.to), std::max(link.from, link.to)}, finding);
     double cost = 0.0;
     for (std::size_t step = 0; step < reduced_.step_count; ++step) {
-      if (finding.is_active[step]) cost += saved_ns(link.total_ns[step], finding.excess);
+      if (finding.is_active[step]) cost += saved_ns(link.steps[step].total_ns, finding.excess);
     }
     culprit.cost_fraction = std::min(1.0, cost / run_ns());
-    culprit.evidence = evidence(link.to, finding, link.shortest_ns[worst(finding)]);
+    const Link::Step& shown = link.steps[worst(finding)];
+    const double messages = shown.alone + shown.others;
+    culprit.evidence = evidence(link.to, finding, messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
     culprit.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) + " -> " +
                             std::to_string(reduced_.ranks[link.to].world_rank);
     culprits_.push_back(std::move(culprit));

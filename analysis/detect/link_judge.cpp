@@ -10,95 +10,122 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kClip = 6.0;
+constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
-constexpr std::size_t kLeastPeers = 3;
+constexpr std::size_t kLeastPeers = 2;
+constexpr double kRareStep = 0.01;
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
 constexpr double kClockErrors = 4.0;
 
-/// log of the quickest transfer by step; of a step without a message the link's usual one. Empty: too few steps have any.
-std::vector<double> series_of(const Link& link) {
+/// Mean log transfer by step; of a step without a message the link's usual one. Empty: too few steps have any.
+std::vector<double> series_of(const Link& link, bool with_others) {
   std::vector<double> seen;
-  for (const float time_ns : link.shortest_ns) {
-    if (time_ns > 0.0F) seen.push_back(std::log(static_cast<double>(time_ns)));
-  }
-  if (2 * seen.size() < link.shortest_ns.size() || seen.size() < 4) return {};
-  const double middle = median(seen);
   std::vector<double> series;
-  for (const float time_ns : link.shortest_ns) series.push_back(time_ns > 0.0F ? std::log(static_cast<double>(time_ns)) : middle);
+  for (const Link::Step& step : link.steps) {
+    const double count = step.alone + (with_others ? step.others : 0);
+    const double sum = step.sum_log + (with_others ? step.sum_log_others : 0.0F);
+    series.push_back(count > 0.0 ? sum / count : 0.0);
+    if (count > 0.0) seen.push_back(series.back());
+  }
+  if (2 * seen.size() < series.size() || seen.size() < 4) return {};
+  const double middle = median(seen);
+  for (double& value : series) {
+    if (value == 0.0) value = middle;
+  }
   return series;
 }
 
 using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t>;
 
-std::vector<std::vector<std::size_t>> alike(const Reduced& reduced, const Peers& peers, const std::vector<std::vector<double>>& series) {
-  const auto key_of = [&](const Link& link, bool with_classes) {
-    const bool is_within = peers.host_of[link.from] == peers.host_of[link.to];
-    return Key{link.size_class, is_within, with_classes ? peers.class_of[link.from] : 0, with_classes ? peers.class_of[link.to] : 0};
-  };
+/// Links that can be measured by each other, and what of them.
+struct Group {
+  std::vector<std::size_t> links;
+  bool with_others = true;   ///< their calls wait for the same things
+  bool is_alone = false;     ///< each is measured by its own past
+};
+
+std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   std::map<Key, std::vector<std::size_t>> narrow;
   for (std::size_t i = 0; i < reduced.links.size(); ++i) {
-    if (!series[i].empty()) narrow[key_of(reduced.links[i], true)].push_back(i);
+    const Link& link = reduced.links[i];
+    narrow[{link.size_class, peers.host_of[link.from] == peers.host_of[link.to], peers.class_of[link.from], peers.class_of[link.to]}].push_back(i);
   }
   std::map<Key, std::vector<std::size_t>> wide;
-  std::vector<std::vector<std::size_t>> groups;
+  std::vector<Group> groups;
   for (auto& [key, links] : narrow) {
-    if (links.size() >= kLeastPeers) groups.push_back(std::move(links));
-    else for (const std::size_t link : links) wide[key_of(reduced.links[link], false)].push_back(link);
+    if (links.size() >= kLeastPeers) {
+      groups.push_back({std::move(links), true, false});
+      continue;
+    }
+    for (const std::size_t link : links) {
+      wide[{std::get<0>(key), std::get<1>(key), 0, 0}].push_back(link);
+      groups.push_back({{link}, true, true});
+    }
   }
-  for (auto& [key, links] : wide) groups.push_back(std::move(links));
+  for (auto& [key, links] : wide) {
+    if (links.size() >= kLeastPeers) groups.push_back({std::move(links), false, false});
+  }
   return groups;
 }
 
-void judge_group(const Reduced& reduced, const std::vector<std::size_t>& links, const std::vector<std::vector<double>>& series,
-                 const Options& options, std::vector<Finding>& findings) {
-  std::vector<double> levels;
-  double pooled = 0.0;
-  std::vector<double> noises;
-  for (const std::size_t link : links) {
-    std::vector<double> values = series[link];
-    levels.push_back(median(values));
-    noises.push_back(noise_of(series[link]));
+/// What a finding is measured from: the peers' level, or the series' own outside of the interval.
+Finding judge_link(const std::vector<double>& series, double usual, double noise, bool is_alone, double threshold) {
+  double level = usual;
+  const auto standardise = [&] {
+    std::vector<double> clipped;
+    for (const double value : series) clipped.push_back(std::clamp((value - level) / noise, -kClip, kClip));
+    return clipped;
+  };
+  std::vector<double> clipped = standardise();
+  const Interval interval = is_alone ? highest_against_rest(clipped) : highest_interval(clipped);
+  if (interval.z < threshold) return find_exceedances(series, level, noise, kRareStep, threshold);
+  if (is_alone) {
+    std::vector<double> outside;
+    for (std::size_t step = 0; step < series.size(); ++step) {
+      if (step < interval.first || step > interval.last) outside.push_back(series[step]);
+    }
+    level = median(outside);
+    clipped = standardise();
   }
-  pooled = median(noises);
-  std::vector<double> sorted = levels;
+  return describe(series, level, noise, clipped, interval.z, threshold);
+}
+
+void judge_group(const Reduced& reduced, const Group& group, const Options& options, std::vector<Finding>& findings) {
+  std::vector<std::size_t> links;
+  std::vector<std::vector<double>> series;
+  std::vector<double> levels;
+  std::vector<double> noises;
+  for (const std::size_t link : group.links) {
+    std::vector<double> one = series_of(reduced.links[link], group.with_others);
+    if (one.empty()) continue;
+    std::vector<double> values = one;
+    links.push_back(link);
+    levels.push_back(median(values));
+    noises.push_back(noise_of(one));
+    series.push_back(std::move(one));
+  }
+  if (links.size() < (group.is_alone ? 1 : kLeastPeers)) return;
+  std::vector<double> sorted = noises;
+  const double pooled = median(sorted);
+  sorted = levels;
   const double usual = quantile(sorted, kUsual);
   const double threshold = z_threshold(options.false_alarm_rate, reduced.links.size(), reduced.step_count);
-  for (const std::size_t link : links) {
-    const bool is_alone = links.size() < 2;
-    const double noise = std::max({pooled, noise_of(series[link]), kLeastNoise}) * std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
-    double level = usual;
-    const auto standardise = [&] {
-      std::vector<double> clipped;
-      for (const double value : series[link]) clipped.push_back(std::clamp((value - level) / noise, -kClip, kClip));
-      return clipped;
-    };
-    std::vector<double> clipped = standardise();
-    Interval interval = is_alone ? highest_against_rest(clipped) : highest_interval(clipped);
-    if (interval.z < threshold) continue;
-    if (is_alone) {
-      std::vector<double> outside;
-      for (std::size_t step = 0; step < series[link].size(); ++step) {
-        if (step < interval.first || step > interval.last) outside.push_back(series[link][step]);
-      }
-      level = median(outside);
-      clipped = standardise();
-    }
-    Finding finding = describe(series[link], level, noise, clipped, interval.z, threshold);
-    const double excess_ns = std::exp(level) * std::expm1(finding.excess);
+  const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const double noise = std::max({pooled, noises[i], kLeastNoise}) * widened;
+    Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, group.is_alone, threshold);
+    const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
     const bool is_clear = std::exp(finding.excess) >= options.least_factor && excess_ns > kClockErrors * options.clock_error_ns;
-    if (is_clear && finding.active_steps >= kLeastSteps) findings[link] = std::move(finding);
+    if (is_clear && finding.active_steps >= kLeastSteps && finding.z > findings[links[i]].z) findings[links[i]] = std::move(finding);
   }
 }
 
 }  // namespace
 
 std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers, const Options& options) {
-  std::vector<std::vector<double>> series;
-  for (const Link& link : reduced.links) series.push_back(series_of(link));
   std::vector<Finding> findings(reduced.links.size());
-  for (const auto& links : alike(reduced, peers, series)) judge_group(reduced, links, series, options, findings);
+  for (const Group& group : alike(reduced, peers)) judge_group(reduced, group, options, findings);
   return findings;
 }
 

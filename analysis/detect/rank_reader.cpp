@@ -45,8 +45,7 @@ bool RankReader::ends_step(const Call& call) const {
 }
 
 void RankReader::add_gap(std::uint64_t gap_ns) {
-  row_.work_ns[part_] += static_cast<float>(gap_ns);
-  part_ = part_ + 1 == kParts ? 0 : part_ + 1;
+  row_.work_ns[part_of(row_.call_count++)] += static_cast<float>(gap_ns);
 }
 
 bool RankReader::read_step(Transfers& transfers) {
@@ -101,6 +100,7 @@ void RankReader::add_facts(const Call& call, Transfers& transfers) {
       default: break;
     }
   }
+  transfers.end_call(call.facts.size());
 }
 
 void RankReader::add_message(const Call& call, const Fact& fact, Transfers& transfers) {
@@ -123,7 +123,6 @@ void RankReader::end_step(std::uint64_t end_ns) {
   row_.end_ns = end_ns;
   result_.steps.push_back(row_);
   row_ = {};
-  part_ = 0;
   is_first_message_ = true;
   if (votes_ == 0) {
     candidate_ = hash_;

@@ -46,7 +46,6 @@ class RankReader {
   std::vector<std::uint64_t> kinds_;  ///< seen in any step, sorted
   RequestMap<std::uint64_t> posted_;  ///< when receives in flight were posted
   StepRow row_;
-  std::size_t part_ = 0;
   std::uint64_t hash_ = 0;
   std::uint64_t last_leave_ns_ = 0;
   bool has_begun_ = false;

@@ -40,8 +40,7 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
     link.from = new_index[link.from];
     link.to = new_index[link.to];
     if (link.from == SIZE_MAX || link.to == SIZE_MAX) continue;
-    link.shortest_ns.resize(result.step_count, 0.0F);
-    link.total_ns.resize(result.step_count, 0.0F);
+    link.steps.resize(result.step_count);
     result.links.push_back(std::move(link));
   }
   if (usual == 0) result.limitations.emplace_back("no steps were found: no call comes back at even distances");

@@ -10,14 +10,17 @@
 
 namespace megascope::detect {
 
-/// A rank's work in a step is kept in parts, to which the gaps between calls go in turn: a pause is in one of them, slow work
-/// in all. No common loop length divides it.
-inline constexpr std::size_t kParts = 7;
+/// A rank's work in a step is kept in parts, among which the gaps between calls are spread by their number (part_of): a pause is
+/// in one of them, slow work in all.
+inline constexpr std::size_t kParts = 8;
+/// The golden ratio's multiples lie evenly, those of any stride too: whatever the length of a loop, its work is in all parts.
+inline constexpr std::size_t part_of(std::uint32_t gap) { return (gap * 2654435769U) >> 29; }
 
 /// One rank in one step.
 struct StepRow {
   std::array<float, kParts> work_ns{};  ///< time between MPI calls
   float in_mpi_ns = 0.0F;
+  std::uint32_t call_count = 0;
   std::uint64_t end_ns = 0;
 };
 
@@ -40,8 +43,14 @@ struct Link {
   std::size_t from = 0;
   std::size_t to = 0;
   std::uint32_t size_class = 0;          ///< floor(log2(bytes))
-  std::vector<float> shortest_ns;        ///< by step: transfer of the quickest message; 0: none
-  std::vector<float> total_ns;           ///< by step: of all messages
+  struct Step {
+    float sum_log = 0.0F;                ///< of log(transfer in ns) of what was received alone
+    float total_ns = 0.0F;
+    std::uint16_t alone = 0;             ///< messages whose receive was all that its call waited for
+    std::uint16_t others = 0;            ///< messages whose call waited for something else too, and which were sent last
+    float sum_log_others = 0.0F;
+  };
+  std::vector<Step> steps;
 };
 
 /// What the judges see: by rank and step, by link and step.
@@ -53,8 +62,8 @@ struct Reduced {
 };
 
 /// One pass over the records of all ranks, a step of each rank in turn, so that messages in flight are few. A message's transfer
-/// time is counted from the later of its send and its receive to the end of the call in which it was received: too long where
-/// that call waited for something else.
+/// time is counted from its send to the end of the call in which it was received, where the receive was posted before: of one
+/// that was posted later nothing is known, since it may have lain there. Of several that one call waited for, the last sent counts.
 Reduced reduce(const RecordSource& source, const Options& options);
 
 }  // namespace megascope::detect

@@ -39,11 +39,15 @@ double spread(std::vector<double> values) {
   return 1.4826 * median(values);
 }
 
-double noise_of(const std::vector<double>& series) {
-  if (series.size() < 4) return spread(series);
+double noise_of_differences(const std::vector<double>& series) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < series.size(); ++i) differences.push_back(series[i] - series[i - 1]);
-  const double of_differences = spread(std::move(differences)) / std::sqrt(2.0);
+  return spread(std::move(differences)) / std::sqrt(2.0);
+}
+
+double noise_of(const std::vector<double>& series) {
+  if (series.size() < 4) return spread(series);
+  const double of_differences = noise_of_differences(series);
   std::vector<double> values = series;
   const double middle = median(values);
   const double below = middle - quantile(values, 0.16);
@@ -96,10 +100,20 @@ double z_threshold(double rate, std::size_t series, std::size_t steps) {
 }
 
 double log_tail(std::size_t hits, std::size_t tries, double p) {
-  const double share = static_cast<double>(hits) / static_cast<double>(tries);
-  if (share <= p) return 0.0;
-  const double other = share < 1.0 ? (1.0 - share) * std::log((1.0 - share) / (1.0 - p)) : 0.0;
-  return -static_cast<double>(tries) * (share * std::log(share / p) + other);
+  if (hits == 0) return 0.0;
+  const auto n = static_cast<double>(tries);
+  double sum = 0.0;
+  double first = 0.0;
+  for (std::size_t k = hits; k <= tries; ++k) {
+    const auto count = static_cast<double>(k);
+    const double log_chance = std::lgamma(n + 1.0) - std::lgamma(count + 1.0) - std::lgamma(n - count + 1.0) +
+                              count * std::log(p) + (n - count) * std::log1p(-p);
+    if (k == hits) first = log_chance;
+    const double share = std::exp(log_chance - first);
+    sum += share;
+    if (share < 1e-6) break;
+  }
+  return std::min(0.0, first + std::log(sum));
 }
 
 }  // namespace megascope::detect

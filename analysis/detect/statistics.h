@@ -16,6 +16,8 @@ double spread(std::vector<double> values);
 /// Standard deviation of a series that may be higher in some of its steps: the smaller of what its differences and its lower
 /// part say.
 double noise_of(const std::vector<double>& series);
+/// By its differences only.
+double noise_of_differences(const std::vector<double>& series);
 
 /// Steps [first, last] in which a series is high.
 struct Interval {
@@ -36,7 +38,7 @@ Interval stretch_above(std::span<const double> values, double level);
 /// tail bound over all intervals that are looked at.
 double z_threshold(double rate, std::size_t series, std::size_t steps);
 
-/// log of the probability that at least `hits` of `tries` happen, each with probability p ≤ 0.5 (Chernoff's bound).
+/// log of the probability that at least `hits` of `tries` happen, each with probability p: the binomial tail.
 double log_tail(std::size_t hits, std::size_t tries, double p);
 
 }  // namespace megascope::detect

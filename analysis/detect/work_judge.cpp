@@ -9,12 +9,13 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kClip = 6.0;            ///< standard deviations: one step alone never passes a threshold
+constexpr double kClip = 3.0;            ///< standard deviations: a few steps alone never pass a threshold, however far off
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kOften = 0.2;           ///< share of the steps between two that were slow, to be one stretch
 constexpr double kUneven = 3.0;          ///< times the noise's square
-constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are this far off, at most
+constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are far off, at most
+constexpr double kFar = 3.5;             ///< standard deviations
 
 std::vector<double> standardised(const std::vector<double>& series, double level, double noise) {
   std::vector<double> values;
@@ -30,34 +31,21 @@ bool is_worth_it(const Finding& finding, const Options& options) {
   return finding.active_steps >= kLeastSteps && std::exp(finding.excess) >= options.least_factor;
 }
 
-/// What the mean of an interval cannot show: steps far above the others, now and then. Rare in a healthy series, whatever its
-/// tail.
-Finding find_exceedances(const std::vector<double>& series, double noise, std::size_t series_count, const Options& options) {
-  std::vector<double> values = series;
-  const double level = median(values);
-  std::vector<double> hits;
-  for (const double value : series) hits.push_back(value - level > 3.5 * noise ? 1.0 : 0.0);
-  const Interval stretch = stretch_above(hits, kOften);
-  const std::size_t length = stretch.last - stretch.first + 1;
-  const auto count = static_cast<std::size_t>(std::accumulate(hits.begin() + static_cast<std::ptrdiff_t>(stretch.first),
-                                                              hits.begin() + static_cast<std::ptrdiff_t>(stretch.last) + 1, 0.0));
-  const double looks = static_cast<double>(series_count) * static_cast<double>(series.size()) * 4.0;
-  const double log_chance = log_tail(count, length, kRareStep) + std::log(looks / options.false_alarm_rate);
-  if (count < kLeastSteps || log_chance > 0.0) return {};
-  Finding finding;
-  finding.onset = stretch.first;
-  finding.last = stretch.last;
-  finding.is_active.assign(series.size(), false);
-  for (std::size_t step = stretch.first; step <= stretch.last; ++step) {
-    if (hits[step] == 0.0) continue;
-    finding.is_active[step] = true;
-    finding.excess += series[step] - level;
-    ++finding.active_steps;
+/// How often healthy ranks are far off: the mean over those three quarters that are least often, half as much again.
+double usual_share(std::vector<double> shares) {
+  std::sort(shares.begin(), shares.end());
+  const double usual = mean(std::span(shares).first(std::max<std::size_t>(1, shares.size() * 3 / 4)));
+  return std::clamp(1.5 * usual, kRareStep, 0.5);
+}
+
+double far_share(const WorkSeries& work, const std::vector<std::size_t>& members, double level) {
+  std::vector<double> shares;
+  for (const std::size_t rank : members) {
+    const std::vector<double>& series = work.excess[rank];
+    const auto far = std::count_if(series.begin(), series.end(), [&](double value) { return value - level > kFar * work.noise[rank]; });
+    shares.push_back(static_cast<double>(far) / static_cast<double>(series.size()));
   }
-  finding.excess /= static_cast<double>(finding.active_steps);
-  finding.threshold = std::sqrt(2.0 * std::log(looks / options.false_alarm_rate));
-  finding.z = std::sqrt(finding.threshold * finding.threshold - 2.0 * log_chance);
-  return finding;
+  return usual_share(std::move(shares));
 }
 
 /// Against its own past: a stretch that is higher than the rest.
@@ -66,7 +54,7 @@ Finding find_change(const std::vector<double>& series, double noise, std::size_t
   const std::vector<double> clipped = standardised(series, median(values), noise);
   const Interval interval = highest_against_rest(clipped);
   const double threshold = z_threshold(options.false_alarm_rate, series_count, series.size());
-  if (interval.z < threshold) return find_exceedances(series, noise, series_count, options);
+  if (interval.z < threshold) return find_exceedances(series, median(values), noise, kRareStep, threshold);
   std::vector<double> outside;
   for (std::size_t step = 0; step < series.size(); ++step) {
     if (step < interval.first || step > interval.last) outside.push_back(series[step]);
@@ -84,6 +72,34 @@ void drop_common_change(std::vector<Finding>& findings) {
 }
 
 }  // namespace
+
+Finding find_exceedances(const std::vector<double>& series, double level, double noise, double share, double threshold) {
+  std::vector<double> hits;
+  for (const double value : series) hits.push_back(value - level > kFar * noise ? 1.0 : 0.0);
+  return count_hits(hits, series, level, share, threshold);
+}
+
+Finding count_hits(const std::vector<double>& hits, const std::vector<double>& series, double level, double share, double threshold) {
+  const Interval stretch = stretch_above(hits, kOften);
+  Finding finding;
+  finding.onset = stretch.first;
+  finding.last = stretch.last;
+  finding.is_active.assign(series.size(), false);
+  for (std::size_t step = stretch.first; step <= stretch.last && stretch.z > 0.0; ++step) {
+    if (hits[step] == 0.0) continue;
+    finding.is_active[step] = true;
+    finding.excess += series[step] - level;
+    ++finding.active_steps;
+  }
+  const double log_chance = log_tail(finding.active_steps, stretch.last - stretch.first + 1, share);
+  // The threshold's chance holds for all series, steps and lengths; of stretches there are not so many lengths.
+  const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(static_cast<double>(series.size()) + 1.0));
+  if (finding.active_steps < kLeastSteps || log_chance > log_limit) return {};
+  finding.excess /= static_cast<double>(finding.active_steps);
+  finding.threshold = threshold;
+  finding.z = std::sqrt(threshold * threshold - 2.0 * (log_chance - log_limit));
+  return finding;
+}
 
 Finding describe(const std::vector<double>& series, double level, double noise, const std::vector<double>& clipped, double z,
                  double threshold) {
@@ -134,14 +150,15 @@ std::vector<Finding> slow_ranks(const WorkSeries& work, const Peers& peers, cons
       std::vector<double> values = work.excess[rank];
       levels.push_back(median(values));
     }
-    const double level = quantile(levels, kUsual);
-    const double widened = std::sqrt(1.0 + 2.0 / static_cast<double>(members.size()));  // the level is not known exactly
+    const double level = members.size() == 2 ? 0.0 : quantile(levels, kUsual);
+    const double share = far_share(work, members, level);
+    const double widened = members.size() == 2 ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(members.size()));  // the level is not exact
     for (const std::size_t rank : members) {
       const double noise = work.noise[rank] * widened;
       const std::vector<double> clipped = standardised(work.excess[rank], level, noise);
       const double z = highest_interval(clipped).z;
-      if (z < threshold) continue;
-      Finding finding = describe(work.excess[rank], level, noise, clipped, z, threshold);
+      Finding finding = z < threshold ? find_exceedances(work.excess[rank], level, noise, share, threshold)
+                                      : describe(work.excess[rank], level, noise, clipped, z, threshold);
       if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
     }
   }
@@ -185,28 +202,12 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
     for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least ? 1.0 : 0.0);
     shares.push_back(mean(hits[rank]));
   }
-  std::vector<double> sorted = shares;
-  std::sort(sorted.begin(), sorted.end());
-  const double usual = mean(std::span(sorted).first(std::max<std::size_t>(1, count * 3 / 4)));
-  const double p = std::clamp(1.5 * usual, kRareStep, 0.5);
+  const double share = usual_share(shares);
+  const double threshold = z_threshold(options.false_alarm_rate, count, hits.empty() ? 1 : hits[0].size());
   std::vector<Finding> findings(count);
   for (std::size_t rank = 0; rank < count; ++rank) {
-    const Interval stretch = stretch_above(hits[rank], kOften);
-    Finding finding{.onset = stretch.first, .last = stretch.last, .is_active = std::vector<bool>(hits[rank].size(), false)};
-    double stalled = 0.0;
-    for (std::size_t step = stretch.first; step <= stretch.last && stretch.z > 0.0; ++step) {
-      if (hits[rank][step] == 0.0) continue;
-      finding.is_active[step] = true;
-      ++finding.active_steps;
-      stalled += work.stall[rank][step];
-    }
-    const double looks = static_cast<double>(count * hits[rank].size()) * 4.0;
-    const double log_chance =
-        log_tail(finding.active_steps, stretch.last - stretch.first + 1, p) + std::log(looks / options.false_alarm_rate);
-    if (log_chance > 0.0 || finding.active_steps < kLeastSteps) continue;
-    finding.excess = std::log1p(stalled / static_cast<double>(finding.active_steps));
-    finding.threshold = std::sqrt(2.0 * std::log(looks / options.false_alarm_rate));
-    finding.z = std::sqrt(finding.threshold * finding.threshold - 2.0 * log_chance);
+    Finding finding = count_hits(hits[rank], work.stall[rank], 0.0, share, threshold);
+    finding.excess = std::log1p(finding.excess);
     if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
   }
   return findings;

@@ -44,6 +44,11 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
 Finding describe(const std::vector<double>& series, double level, double noise, const std::vector<double>& clipped,
                  double z, double threshold);
 
+/// What the mean of an interval cannot show: steps far above the level, now and then, more often than `share` of them.
+Finding find_exceedances(const std::vector<double>& series, double level, double noise, double share, double threshold);
+/// The same of steps that are marked (1.0, else 0.0).
+Finding count_hits(const std::vector<double>& hits, const std::vector<double>& series, double level, double share, double threshold);
+
 /// Do the values of the finding's stretch lie neither at the level nor at its excess, but somewhere, by more than noise does?
 bool is_uneven(const std::vector<double>& series, double level, const Finding& finding, double noise);
 

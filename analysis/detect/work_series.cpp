@@ -13,30 +13,28 @@ constexpr double kUsual = 1.0 / 3.0;    ///< quantile of a class that stands for
 constexpr double kLeastNoise = 2e-4;
 constexpr double kHeavyPart = 0.03;     ///< of the step's work: lighter parts say nothing of a factor
 constexpr std::size_t kLeastParts = 4;  ///< of them, to tell a pause from slow work
+constexpr std::size_t kLeastPeers = 4; ///< members of a class that tell one step's usual parts
 constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
 
 using Parts = std::array<double, kParts>;
 
 double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
 
-/// What the parts of a step usually take: in the class at that step, or in a class of one over all steps.
+/// What the parts of a step usually take: in the class at that step; in a small class over all steps too.
 std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::size_t>& members) {
   std::vector<Parts> usual(reduced.step_count);
   std::vector<double> values;
-  const bool is_alone = members.size() == 1;
+  const bool is_small = members.size() < kLeastPeers;
   for (std::size_t part = 0; part < kParts; ++part) {
-    if (is_alone) {
-      values.clear();
-      for (std::size_t step = 0; step < reduced.step_count; ++step) values.push_back(reduced.ranks[members[0]].steps[step].work_ns[part]);
-      const double middle = median(values);
-      for (Parts& parts : usual) parts[part] = middle;
-      continue;
-    }
+    if (is_small) values.clear();
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      values.clear();
+      if (!is_small) values.clear();
       for (const std::size_t rank : members) values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
-      usual[step][part] = quantile(values, kUsual);
+      if (!is_small) usual[step][part] = quantile(values, kUsual);
     }
+    if (!is_small) continue;
+    const double middle = median(values);
+    for (Parts& parts : usual) parts[part] = middle;
   }
   return usual;
 }
@@ -45,7 +43,7 @@ std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::si
 struct Compared {
   double log_factor = 0.0;
   double stall = 0.0;
-  double part_noise = 0.0;   ///< mean square of the parts' own log factors
+  double part_noise = 0.0;   ///< standard deviation of one part's log factor
   std::size_t parts = 0;
 };
 
@@ -73,13 +71,11 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual)
     expected += usual[part];
   }
   result.log_factor = std::log(time / expected);
-  for (const std::size_t part : heavy.subspan(trimmed, heavy.size() - 2 * trimmed)) {
-    const double off = std::log(ratio(part)) - result.log_factor;
-    result.part_noise += off * off;
-  }
+  constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514, 1.704};  // of the second to the last but one of 4 … 8 normal values
+  result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) / kRange[heavy.size() - kLeastParts];
   const double factor = time / expected;
   const std::size_t worst = heavy.back();
-  result.stall = std::max(0.0, (work[worst] - factor * usual[worst]) / all);
+  result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
   return result;
 }
 
@@ -94,16 +90,69 @@ double class_noise_of(const std::vector<std::vector<double>>& excess, const std:
   return spread(std::move(off));
 }
 
-/// A rank's own noise, from the lower half of its values: what slows it down in some steps does not count.
-double own_noise_of(std::vector<double> values) {
-  const double middle = median(values);
-  return 0.75 * (middle - quantile(values, 0.16));
+/// Against the class at each step. Of two ranks each is the other's measure: neither is the class.
+void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSeries& work, std::vector<double>& level) {
+  std::vector<double> values;
+  for (const std::size_t rank : members) values.push_back(work.excess[rank][step]);
+  const double usual = quantile(values, kUsual);
+  level[step] += usual;
+  if (members.size() == 2) {
+    const double difference = work.excess[members[0]][step] - work.excess[members[1]][step];
+    work.excess[members[0]][step] = difference;
+    work.excess[members[1]][step] = -difference;
+    return;
+  }
+  for (const std::size_t rank : members) work.excess[rank][step] -= usual;
+}
+
+/// What the ranks of a class vary by, and what they would, were the parts of a step independent. part_noise: standard deviation of
+/// the middle parts; 0: there are too few parts to tell.
+void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts, WorkSeries& work) {
+  constexpr double kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
+  const double widened = members.size() == 2 ? std::sqrt(2.0) : 1.0;
+  const double independent = kTrimmedNoise * part_noise / std::sqrt(parts);
+  const double pooled = members.size() > 2 ? class_noise_of(work.excess, members) : 0.0;
+  std::vector<double> own;
+  for (const std::size_t rank : members) own.push_back(noise_of(work.excess[rank]));
+  const double usual = median(own);
+  for (const std::size_t rank : members) {
+    work.noise[rank] = std::max({pooled, noise_of(work.excess[rank]), widened * independent, kLeastNoise});
+    work.independent[rank] = part_noise > 0.0 ? independent : std::max(usual, kLeastNoise);
+  }
+}
+
+std::uint32_t usual_calls(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t first, std::size_t last) {
+  std::vector<double> counts;
+  for (const std::size_t rank : members) {
+    for (std::size_t step = first; step < last; ++step) counts.push_back(reduced.ranks[rank].steps[step].call_count);
+  }
+  return static_cast<std::uint32_t>(median(counts));
+}
+
+/// Steps with more or fewer calls than usual have other parts: of a small class, which is measured by its other steps, they say
+/// nothing (the first step of a program is often one), unless there are many of them.
+void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+  const std::uint32_t usual = usual_calls(reduced, members, 0, reduced.step_count);
+  for (const std::size_t rank : members) {
+    std::vector<double> others;
+    const auto is_unusual = [&](std::size_t step) { return reduced.ranks[rank].steps[step].call_count != usual; };
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      if (!is_unusual(step)) others.push_back(work.excess[rank][step]);
+    }
+    if (3 * others.size() < 2 * reduced.step_count) continue;
+    const double middle = median(others);
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      if (!is_unusual(step)) continue;
+      work.excess[rank][step] = step > 0 ? work.excess[rank][step - 1] : others.empty() ? 0.0 : middle;
+      work.stall[rank][step] = 0.0;
+    }
+    if (is_unusual(0) && reduced.step_count > 1) work.excess[rank][0] = work.excess[rank][1];
+  }
 }
 
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
   const std::vector<Parts> usual = usual_parts(reduced, members);
-  std::vector<double> values;
-  double squares = 0.0;
+  double noise = 0.0;
   double count = 0.0;
   double parts = 1.0;
   for (const std::size_t rank : members) {
@@ -111,25 +160,45 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
       const Compared one = compare_step(reduced.ranks[rank].steps[step].work_ns, usual[step]);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
-      squares += one.part_noise;
-      count += one.parts < kLeastParts ? 0.0 : static_cast<double>(one.parts - 2 * kTrimmed);
+      if (one.parts < kLeastParts) continue;
+      noise += one.part_noise;
+      count += 1.0;
       parts = std::max(parts, static_cast<double>(one.parts));
     }
   }
-  std::vector<double>& level = work.class_level.emplace_back();
+  if (members.size() < kLeastPeers) leave_out_unusual(reduced, members, work);
+  std::vector<double> level;
   for (std::size_t step = 0; step < reduced.step_count; ++step) {
+    level.push_back(std::log(std::max(total(usual[step]), 1.0)));
+    centre(members, step, work, level);
+  }
+  work.class_level.push_back(std::move(level));
+  set_noise(members, count > 0.0 ? noise / count : 0.0, parts, work);
+}
+
+/// What all classes have in common in a step, where taking it away makes them steadier.
+std::vector<double> common_of(const std::vector<std::vector<double>>& levels, std::size_t step_count) {
+  std::vector<double> common(step_count, 0.0);
+  if (levels.size() < 3) return common;
+  std::vector<double> middles;
+  double noise = 0.0;
+  for (auto level : levels) {
+    noise += noise_of_differences(level);
+    middles.push_back(median(level));
+  }
+  std::vector<double> values;
+  for (std::size_t step = 0; step < step_count; ++step) {
     values.clear();
-    for (const std::size_t rank : members) values.push_back(work.excess[rank][step]);
-    const double centre = quantile(values, kUsual);
-    level.push_back(std::log(std::max(total(usual[step]), 1.0)) + centre);
-    for (const std::size_t rank : members) work.excess[rank][step] -= centre;
+    for (std::size_t i = 0; i < levels.size(); ++i) values.push_back(levels[i][step] - middles[i]);
+    common[step] = median(values);
   }
-  const double pooled = members.size() > 1 ? class_noise_of(work.excess, members) : 0.0;
-  for (const std::size_t rank : members) {
-    work.noise[rank] = std::max({pooled, own_noise_of(work.excess[rank]), kLeastNoise});
-    // The middle parts vary by about 0.6 of what all do.
-    work.independent[rank] = count > 0.0 ? std::sqrt(squares / count) / 0.6 / std::sqrt(parts) : work.noise[rank];
+  double steadier = 0.0;
+  for (auto level : levels) {
+    for (std::size_t step = 0; step < step_count; ++step) level[step] -= common[step];
+    steadier += noise_of_differences(level);
   }
+  if (steadier > 0.6 * noise) common.assign(step_count, 0.0);
+  return common;
 }
 
 }  // namespace
@@ -142,19 +211,12 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
   work.noise.assign(count, 0.0);
   work.independent.assign(count, 0.0);
   for (const auto& members : peers.classes) compare_class(reduced, members, work);
-  // What is common to all classes in a step is no class's noise.
-  std::vector<double> middles;
-  for (auto level : work.class_level) middles.push_back(median(level));
-  std::vector<double> values;
-  std::vector<double> common(reduced.step_count, 0.0);
-  for (std::size_t step = 0; step < reduced.step_count && peers.classes.size() > 2; ++step) {
-    values.clear();
-    for (std::size_t i = 0; i < middles.size(); ++i) values.push_back(work.class_level[i][step] - middles[i]);
-    common[step] = median(values);
-  }
-  for (std::vector<double>& level : work.class_level) {
+  const std::vector<double> common = common_of(work.class_level, reduced.step_count);
+  for (std::size_t i = 0; i < peers.classes.size(); ++i) {
+    std::vector<double>& level = work.class_level[i];
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
-    work.class_noise.push_back(std::max(noise_of(level), kLeastNoise));
+    const double independent = work.independent[peers.classes[i][0]] / std::sqrt(static_cast<double>(peers.classes[i].size()));
+    work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
   }
   return work;
 }

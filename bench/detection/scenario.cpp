@@ -33,6 +33,7 @@ bool can_have(const Shape& shape, const std::string& cause) {
   if (cause == "slow_link") return is_halo ? ranks > 2 : shape.pp > 1;
   if (cause == "stage_imbalance") return !is_halo && shape.pp > 1;
   if (cause == "input_imbalance") return !is_halo && shape.dp > 1;
+  if (cause == "host_stall" && !is_halo && shape.tp * shape.pp == 1) return false;  // one gap a step: nothing tells a pause from work
   if (cause == "slow_host" || cause == "several") return ranks > 4;
   return true;
 }
