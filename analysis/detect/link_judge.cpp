@@ -17,6 +17,7 @@ constexpr double kRareStep = 0.01;
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
 constexpr double kClockErrors = 4.0;
+constexpr double kFarApart = 4.0;  ///< times what links are apart for good
 
 /// Mean log transfer by step; of a step without a message the link's usual one. Empty: too few steps have any.
 std::vector<double> series_of(const Link& link, bool with_others) {
@@ -110,13 +111,14 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
   const double pooled = median(sorted);
   sorted = levels;
   const double usual = quantile(sorted, kUsual);
+  const double apart = group.is_alone ? 0.0 : kFarApart * spread_below(levels, usual);
   const double threshold = z_threshold(options.false_alarm_rate, reduced.links.size(), reduced.step_count);
   const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
   for (std::size_t i = 0; i < links.size(); ++i) {
     const double noise = std::max({pooled, noises[i], kLeastNoise}) * widened;
     Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, group.is_alone, threshold);
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
-    const bool is_clear = std::exp(finding.excess) >= options.least_factor && excess_ns > kClockErrors * options.clock_error_ns;
+    const bool is_clear = std::exp(finding.excess) >= options.least_factor && finding.excess > apart && excess_ns > kClockErrors * options.clock_error_ns;
     if (is_clear && finding.active_steps >= kLeastSteps && finding.z > findings[links[i]].z) findings[links[i]] = std::move(finding);
   }
 }

@@ -116,7 +116,7 @@ void RankReader::add_message(const Call& call, const Fact& fact, Transfers& tran
   const Transfers::Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other, is_send ? other : index_, fact.tag,
                                      fact.bytes};
   if (is_send) transfers.sent(envelope, call.enter_ns);
-  else transfers.received(envelope, posted_ns, call.leave_ns, result_.steps.size());
+  else transfers.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
 }
 
 void RankReader::end_step(std::uint64_t end_ns) {

@@ -62,8 +62,8 @@ struct Reduced {
 };
 
 /// One pass over the records of all ranks, a step of each rank in turn, so that messages in flight are few. A message's transfer
-/// time is counted from its send to the end of the call in which it was received, where the receive was posted before: of one
-/// that was posted later nothing is known, since it may have lain there. Of several that one call waited for, the last sent counts.
+/// time is counted from its send to the end of the call in which it was received, where the receive was posted before and
+/// that call had to wait: of others nothing is known, since they may have lain there. Of several that one call waited for, the last sent counts.
 Reduced reduce(const RecordSource& source, const Options& options);
 
 }  // namespace megascope::detect

@@ -7,6 +7,8 @@
 namespace megascope::detect {
 namespace {
 
+constexpr std::uint64_t kLeastWaitNs = 2'000;  ///< of a call that did wait
+
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
   key = (key ^ part) * 0x9E3779B97F4A7C15U;
   return key ^ (key >> 31);
@@ -47,6 +49,8 @@ std::size_t Transfers::channel(const Envelope& envelope) {
 void Transfers::add(std::size_t index, std::uint64_t sent_ns, const Waiting& receive, bool is_alone) {
   if (sent_ns < receive.posted_ns) return;  // when it came is not known: it may have lain there
   if (receive.done_ns <= sent_ns) return;   // clocks disagree by more than it took
+  const std::uint64_t waited_ns = receive.done_ns - receive.entered_ns;
+  if (waited_ns < kLeastWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100) return;  // it had come before it was asked for
   Link& link = links_[index];
   if (link.steps.size() <= receive.step) link.steps.resize(receive.step + 1);
   Link::Step& step = link.steps[receive.step];
@@ -75,8 +79,9 @@ void Transfers::sent(const Envelope& envelope, std::uint64_t time_ns) {
   else match(to.link, time_ns, take(to.receives, to.receive_at));
 }
 
-void Transfers::received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t done_ns, std::size_t step) {
-  received_.push_back({channel(envelope), {posted_ns, done_ns, static_cast<std::uint32_t>(step), kAlone}});
+void Transfers::received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns, std::uint64_t done_ns,
+                         std::size_t step) {
+  received_.push_back({channel(envelope), {posted_ns, entered_ns, done_ns, static_cast<std::uint32_t>(step), kAlone}});
 }
 
 void Transfers::settle_call(std::size_t operations) {

@@ -20,8 +20,8 @@ class Transfers {
     std::uint64_t bytes = 0;
   };
   void sent(const Envelope& envelope, std::uint64_t time_ns);
-  /// step: the receiver's. Nothing follows from it before end_call().
-  void received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t done_ns, std::size_t step);
+  /// entered_ns, done_ns: of the call that received it. step: the receiver's. Nothing follows from it before end_call().
+  void received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns, std::uint64_t done_ns, std::size_t step);
   /// The call that received these is over; operations: all that it waited for, sends too.
   void end_call(std::size_t operations) {
     if (!received_.empty()) settle_call(operations);
@@ -32,6 +32,7 @@ class Transfers {
   static constexpr std::uint32_t kAlone = 0xFFFFFFFF;
   struct Waiting {
     std::uint64_t posted_ns = 0;
+    std::uint64_t entered_ns = 0;
     std::uint64_t done_ns = 0;
     std::uint32_t step = 0;
     std::uint32_t call = kAlone;

@@ -13,7 +13,8 @@ constexpr double kClip = 3.0;            ///< standard deviations: a few steps a
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kOften = 0.2;           ///< share of the steps between two that were slow, to be one stretch
-constexpr double kUneven = 3.0;          ///< times the noise's square
+constexpr double kUneven = 1.1;          ///< times the noise: median distance from the nearer level; 0.67 where even
+constexpr double kFarApart = 4.0;        ///< times what peers are apart for good
 constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are far off, at most
 constexpr double kFar = 3.5;             ///< standard deviations
 
@@ -31,18 +32,18 @@ bool is_worth_it(const Finding& finding, const Options& options) {
   return finding.active_steps >= kLeastSteps && std::exp(finding.excess) >= options.least_factor;
 }
 
-/// How often healthy ranks are far off: the mean over those three quarters that are least often, half as much again.
+/// How often healthy ranks are far off: twice the mean over that half of them that is least often.
 double usual_share(std::vector<double> shares) {
   std::sort(shares.begin(), shares.end());
-  const double usual = mean(std::span(shares).first(std::max<std::size_t>(1, shares.size() * 3 / 4)));
-  return std::clamp(1.5 * usual, kRareStep, 0.5);
+  const double usual = mean(std::span(shares).first(std::max<std::size_t>(1, shares.size() / 2)));
+  return std::clamp(2.0 * usual, kRareStep, 0.5);
 }
 
 double far_share(const WorkSeries& work, const std::vector<std::size_t>& members, double level) {
   std::vector<double> shares;
   for (const std::size_t rank : members) {
     const std::vector<double>& series = work.excess[rank];
-    const auto far = std::count_if(series.begin(), series.end(), [&](double value) { return value - level > kFar * work.noise[rank]; });
+    const auto far = std::count_if(series.begin(), series.end(), [&](double value) { return value - level > kFar * work.shared_noise[rank]; });
     shares.push_back(static_cast<double>(far) / static_cast<double>(series.size()));
   }
   return usual_share(std::move(shares));
@@ -76,7 +77,9 @@ void drop_common_change(std::vector<Finding>& findings) {
 Finding find_exceedances(const std::vector<double>& series, double level, double noise, double share, double threshold) {
   std::vector<double> hits;
   for (const double value : series) hits.push_back(value - level > kFar * noise ? 1.0 : 0.0);
-  return count_hits(hits, series, level, share, threshold);
+  const auto below = std::count_if(series.begin(), series.end(), [&](double value) { return value - level < -kFar * noise; });
+  Finding finding = count_hits(hits, series, level, share, threshold);
+  return 3 * static_cast<std::size_t>(below) > finding.active_steps ? Finding{} : finding;
 }
 
 Finding count_hits(const std::vector<double>& hits, const std::vector<double>& series, double level, double share, double threshold) {
@@ -130,13 +133,21 @@ Finding describe(const std::vector<double>& series, double level, double noise, 
 }
 
 bool is_uneven(const std::vector<double>& series, double level, const Finding& finding, double noise) {
-  double squares = 0.0;
+  std::vector<double> off;
   for (std::size_t step = finding.onset; step <= finding.last; ++step) {
     const double value = series[step] - level;
-    const double off = std::min(std::abs(value), std::abs(value - finding.excess));
-    squares += off * off;
+    off.push_back(std::min(std::abs(value), std::abs(value - finding.excess)));
   }
-  return squares > kUneven * noise * noise * static_cast<double>(finding.last - finding.onset + 1);
+  return median(off) > kUneven * noise;
+}
+
+/// How far apart healthy members are for good, from those at or below the usual level.
+double spread_below(const std::vector<double>& levels, double usual) {
+  std::vector<double> off;
+  for (const double level : levels) {
+    if (level <= usual) off.push_back(usual - level);
+  }
+  return off.size() < 2 ? 0.0 : 1.4826 * quantile(off, 0.6);
 }
 
 std::vector<Finding> slow_ranks(const WorkSeries& work, const Peers& peers, const Options& options) {
@@ -151,15 +162,16 @@ std::vector<Finding> slow_ranks(const WorkSeries& work, const Peers& peers, cons
       levels.push_back(median(values));
     }
     const double level = members.size() == 2 ? 0.0 : quantile(levels, kUsual);
+    const double apart = members.size() == 2 ? 0.0 : kFarApart * spread_below(levels, level);
     const double share = far_share(work, members, level);
     const double widened = members.size() == 2 ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(members.size()));  // the level is not exact
     for (const std::size_t rank : members) {
       const double noise = work.noise[rank] * widened;
       const std::vector<double> clipped = standardised(work.excess[rank], level, noise);
       const double z = highest_interval(clipped).z;
-      Finding finding = z < threshold ? find_exceedances(work.excess[rank], level, noise, share, threshold)
+      Finding finding = z < threshold ? find_exceedances(work.excess[rank], level, work.shared_noise[rank] * widened, share, threshold)
                                       : describe(work.excess[rank], level, noise, clipped, z, threshold);
-      if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
+      if (is_worth_it(finding, options) && finding.excess > apart) findings[rank] = std::move(finding);
     }
   }
   return findings;

@@ -28,6 +28,7 @@ struct WorkSeries {
   std::vector<std::vector<double>> stall;         ///< share of the step's work by rank and step that lies in single gaps
   std::vector<std::vector<double>> class_level;   ///< log of the class's usual work by class and step
   std::vector<double> noise;                      ///< standard deviation of `excess` by rank
+  std::vector<double> shared_noise;               ///< the same as the rank's peers have it
   std::vector<double> class_noise;                ///< of class_level, but for what is common to all classes
   std::vector<double> independent;                ///< what `noise` would be were the parts of a step independent, by rank
 };
@@ -44,12 +45,16 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
 Finding describe(const std::vector<double>& series, double level, double noise, const std::vector<double>& clipped,
                  double z, double threshold);
 
-/// What the mean of an interval cannot show: steps far above the level, now and then, more often than `share` of them.
+/// What the mean of an interval cannot show: steps far above the level, now and then, more often than `share` of them. Nothing where
+/// a third as many are as far below.
 Finding find_exceedances(const std::vector<double>& series, double level, double noise, double share, double threshold);
 /// The same of steps that are marked (1.0, else 0.0).
 Finding count_hits(const std::vector<double>& hits, const std::vector<double>& series, double level, double share, double threshold);
 
 /// Do the values of the finding's stretch lie neither at the level nor at its excess, but somewhere, by more than noise does?
 bool is_uneven(const std::vector<double>& series, double level, const Finding& finding, double noise);
+
+/// How far apart healthy members of a group are for good: a standard deviation, from the levels at or below the usual one.
+double spread_below(const std::vector<double>& levels, double usual);
 
 }  // namespace megascope::detect

@@ -116,7 +116,8 @@ void set_noise(const std::vector<std::size_t>& members, double part_noise, doubl
   for (const std::size_t rank : members) own.push_back(noise_of(work.excess[rank]));
   const double usual = median(own);
   for (const std::size_t rank : members) {
-    work.noise[rank] = std::max({pooled, noise_of(work.excess[rank]), widened * independent, kLeastNoise});
+    work.shared_noise[rank] = std::max({members.size() > 2 ? pooled : usual, widened * independent, kLeastNoise});
+    work.noise[rank] = std::max(work.shared_noise[rank], noise_of(work.excess[rank]));
     work.independent[rank] = part_noise > 0.0 ? independent : std::max(usual, kLeastNoise);
   }
 }
@@ -152,8 +153,7 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
 
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
   const std::vector<Parts> usual = usual_parts(reduced, members);
-  double noise = 0.0;
-  double count = 0.0;
+  std::vector<double> noises;
   double parts = 1.0;
   for (const std::size_t rank : members) {
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
@@ -161,8 +161,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
       if (one.parts < kLeastParts) continue;
-      noise += one.part_noise;
-      count += 1.0;
+      noises.push_back(one.part_noise);
       parts = std::max(parts, static_cast<double>(one.parts));
     }
   }
@@ -173,7 +172,7 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
     centre(members, step, work, level);
   }
   work.class_level.push_back(std::move(level));
-  set_noise(members, count > 0.0 ? noise / count : 0.0, parts, work);
+  set_noise(members, median(noises), parts, work);
 }
 
 /// What all classes have in common in a step, where taking it away makes them steadier.
@@ -197,7 +196,7 @@ std::vector<double> common_of(const std::vector<std::vector<double>>& levels, st
     for (std::size_t step = 0; step < step_count; ++step) level[step] -= common[step];
     steadier += noise_of_differences(level);
   }
-  if (steadier > 0.6 * noise) common.assign(step_count, 0.0);
+  if (steadier > 0.35 * noise) common.assign(step_count, 0.0);
   return common;
 }
 
@@ -209,6 +208,7 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
   work.excess.assign(count, std::vector<double>(reduced.step_count, 0.0));
   work.stall = work.excess;
   work.noise.assign(count, 0.0);
+  work.shared_noise.assign(count, 0.0);
   work.independent.assign(count, 0.0);
   for (const auto& members : peers.classes) compare_class(reduced, members, work);
   const std::vector<double> common = common_of(work.class_level, reduced.step_count);
