@@ -10,6 +10,7 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kShareOfReplica = 0.6;
+constexpr double kRemainder = 0.25;   ///< of slow work: pauses below it are no cause of their own
 constexpr double kAlike = 2.5;        ///< how far the excesses of one cause lie apart
 
 /// The time that a finding explains in a step: what the work took beyond what it would have.
@@ -27,7 +28,7 @@ class Namer {
     for (std::size_t i = 0; i < peers_.classes.size(); ++i) name_class(i);
     for (std::size_t rank = 0; rank < reduced_.ranks.size(); ++rank) {
       if (findings_.ranks[rank].is_there() && !is_explained_[rank]) add(Cause::kSlowCompute, {rank}, findings_.ranks[rank]);
-      if (findings_.stalls[rank].is_there()) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
+      if (findings_.stalls[rank].is_there() && !is_remainder(rank)) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
     std::stable_sort(culprits_.begin(), culprits_.end(),
@@ -41,6 +42,11 @@ class Namer {
     return findings_.ranks[rank].is_there() ? findings_.ranks[rank] : findings_.classes[peers_.class_of[rank]];
   }
 
+  /// The step's last work may be counted in the next step, where it looks like a pause once it is slow.
+  bool is_remainder(std::size_t rank) const {
+    return finding_of(rank).is_there() && findings_.stalls[rank].excess < kRemainder * finding_of(rank).excess;
+  }
+
   bool are_alike(const std::vector<std::size_t>& ranks) const {
     std::vector<double> onsets;
     std::vector<double> excesses;
@@ -51,7 +57,7 @@ class Namer {
     }
     const double onset = median(onsets);
     const double excess = median(excesses);
-    const double apart = std::max(3.0, 0.15 * static_cast<double>(reduced_.step_count));
+    const double apart = std::max(3.0, 0.25 * static_cast<double>(reduced_.step_count));
     return std::all_of(ranks.begin(), ranks.end(), [&](std::size_t rank) {
       const Finding& one = finding_of(rank);
       return std::abs(static_cast<double>(one.onset) - onset) <= apart && one.excess < kAlike * excess && kAlike * one.excess > excess;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr double kRareStep = 0.01;
+constexpr double kRareStep = 0.03;  ///< of a link's steps are far off: its messages are few, and wait for more than the wire
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
 constexpr double kClockErrors = 4.0;
@@ -37,7 +37,7 @@ std::vector<double> series_of(const Link& link, bool with_others) {
   return series;
 }
 
-using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t>;
+using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t, std::int32_t>;
 
 /// Links that can be measured by each other, and what of them.
 struct Group {
@@ -50,7 +50,7 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   std::map<Key, std::vector<std::size_t>> narrow;
   for (std::size_t i = 0; i < reduced.links.size(); ++i) {
     const Link& link = reduced.links[i];
-    narrow[{link.size_class, peers.host_of[link.from] == peers.host_of[link.to], peers.class_of[link.from], peers.class_of[link.to]}].push_back(i);
+    narrow[{link.size_class, peers.host_of[link.from] == peers.host_of[link.to], peers.class_of[link.from], peers.class_of[link.to], link.tag}].push_back(i);
   }
   std::map<Key, std::vector<std::size_t>> wide;
   std::vector<Group> groups;
@@ -60,7 +60,7 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
       continue;
     }
     for (const std::size_t link : links) {
-      wide[{std::get<0>(key), std::get<1>(key), 0, 0}].push_back(link);
+      wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(link);
       groups.push_back({{link}, true, true});
     }
   }
@@ -103,7 +103,7 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
     std::vector<double> values = one;
     links.push_back(link);
     levels.push_back(median(values));
-    noises.push_back(noise_of(one));
+    noises.push_back(std::max(noise_of(one), noise_of_differences(one)));
     series.push_back(std::move(one));
   }
   if (links.size() < (group.is_alone ? 1 : kLeastPeers)) return;

@@ -38,11 +38,12 @@ struct RankSteps {
   double work_ns(std::size_t step) const;
 };
 
-/// Messages of one size class from a rank to another, in indices into Reduced::ranks.
+/// Messages of one size class and tag from a rank to another, in indices into Reduced::ranks.
 struct Link {
   std::size_t from = 0;
   std::size_t to = 0;
-  std::uint32_t size_class = 0;          ///< floor(log2(bytes))
+  std::uint32_t size_class = 0;          ///< 1 + floor(log2(bytes))
+  std::int32_t tag = 0;                  ///< 0 for all where there are very many
   struct Step {
     float sum_log = 0.0F;                ///< of log(transfer in ns) of what was received alone
     float total_ns = 0.0F;

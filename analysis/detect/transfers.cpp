@@ -7,6 +7,7 @@
 namespace megascope::detect {
 namespace {
 
+constexpr std::size_t kMostTags = 1 << 16;     ///< channels whose tags are told apart
 constexpr std::uint64_t kLeastWaitNs = 2'000;  ///< of a call that did wait
 
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
@@ -37,9 +38,10 @@ std::size_t Transfers::channel(const Envelope& envelope) {
   channels_.emplace_back();
   index = static_cast<std::uint32_t>(channels_.size());
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(envelope.bytes));
-  std::uint32_t& link = link_index_[mixed(ends, size_class) | 1];
+  const std::int32_t tag = channels_.size() < kMostTags ? envelope.tag : 0;
+  std::uint32_t& link = link_index_[mixed(mixed(ends, size_class), static_cast<std::uint32_t>(tag)) | 1];
   if (link == 0) {
-    links_.push_back({envelope.from, envelope.to, size_class, {}});
+    links_.push_back({envelope.from, envelope.to, size_class, tag, {}});
     link = static_cast<std::uint32_t>(links_.size());
   }
   channels_.back().link = link - 1;

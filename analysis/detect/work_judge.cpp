@@ -95,8 +95,10 @@ Finding count_hits(const std::vector<double>& hits, const std::vector<double>& s
     ++finding.active_steps;
   }
   const double log_chance = log_tail(finding.active_steps, stretch.last - stretch.first + 1, share);
-  // The threshold's chance holds for all series, steps and lengths; of stretches there are not so many lengths.
-  const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(static_cast<double>(series.size()) + 1.0));
+  // The threshold's chance holds for all series, steps and lengths; stretches have one length and can lie in few places.
+  const auto steps = static_cast<double>(series.size());
+  const double places = 1.0 + 2.0 * steps / static_cast<double>(stretch.last - stretch.first + 1);
+  const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(steps + 1.0) * steps / places);
   if (finding.active_steps < kLeastSteps || log_chance > log_limit) return {};
   finding.excess /= static_cast<double>(finding.active_steps);
   finding.threshold = threshold;
@@ -133,10 +135,15 @@ Finding describe(const std::vector<double>& series, double level, double noise, 
 }
 
 bool is_uneven(const std::vector<double>& series, double level, const Finding& finding, double noise) {
+  std::vector<double> active;
+  for (std::size_t step = finding.onset; step <= finding.last; ++step) {
+    if (finding.is_active[step]) active.push_back(series[step] - level);
+  }
+  const double usual = median(active);
   std::vector<double> off;
   for (std::size_t step = finding.onset; step <= finding.last; ++step) {
     const double value = series[step] - level;
-    off.push_back(std::min(std::abs(value), std::abs(value - finding.excess)));
+    off.push_back(std::min(std::abs(value), std::abs(value - usual)));
   }
   return median(off) > kUneven * noise;
 }
@@ -203,15 +210,15 @@ std::vector<Finding> slow_classes(const WorkSeries& work, const Peers& peers, co
   return findings;
 }
 
-std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options) {
-  constexpr double kLeastStall = 0.004;   // of the step's work
-  constexpr double kStallNoise = 2.2;     // times what independent parts make the step vary: 5.8 of one part's own
+namespace {
+
+/// Ranks of which more steps have a stall of `least` or more than the others' do.
+std::vector<Finding> count_stalls(const WorkSeries& work, const std::vector<double>& least, const Options& options) {
   const std::size_t count = work.stall.size();
   std::vector<std::vector<double>> hits(count);
   std::vector<double> shares;
   for (std::size_t rank = 0; rank < count; ++rank) {
-    const double least = std::max(kLeastStall, kStallNoise * work.independent[rank]);
-    for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least ? 1.0 : 0.0);
+    for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least[rank] ? 1.0 : 0.0);
     shares.push_back(mean(hits[rank]));
   }
   const double share = usual_share(shares);
@@ -221,6 +228,29 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
     Finding finding = count_hits(hits[rank], work.stall[rank], 0.0, share, threshold);
     finding.excess = std::log1p(finding.excess);
     if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options) {
+  constexpr double kLeastStall = 0.004;  // of the step's work
+  constexpr double kStallNoise = 2.2;    // times what independent parts make the step vary: 5.8 of one part's own
+  std::vector<double> least;
+  std::vector<double> common;
+  for (std::size_t rank = 0; rank < work.stall.size(); ++rank) {
+    least.push_back(std::max(kLeastStall, kStallNoise * work.independent[rank]));
+    std::vector<double> stalls = work.stall[rank];
+    common.push_back(quantile(stalls, 0.95));
+  }
+  std::vector<Finding> findings = count_stalls(work, least, options);
+  // Where small pauses are common, larger ones are looked for.
+  const double large = 1.3 * median(common);
+  for (double& one : least) one = std::max(one, large);
+  std::vector<Finding> others = count_stalls(work, least, options);
+  for (std::size_t rank = 0; rank < findings.size(); ++rank) {
+    if (!findings[rank].is_there()) findings[rank] = std::move(others[rank]);
   }
   return findings;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/synth/work_model.h"
+
 namespace megascope::synth {
 namespace {
 
@@ -23,6 +25,19 @@ std::int32_t last_active(const Fault& fault, std::int32_t steps) {
     if (fault.is_active(step)) return step;
   }
   return fault.onset;
+}
+
+/// Of the severity, over the steps in which the fault is active.
+double mean_share(const RunSpec& spec, const Fault& fault) {
+  if (fault.kind != FaultKind::kInputImbalance) return 1.0;
+  double sum = 0.0;
+  int count = 0;
+  for (std::int32_t step = fault.onset; step < spec.steps; ++step) {
+    if (!fault.is_active(step)) continue;
+    sum += input_share(spec, fault, step);
+    ++count;
+  }
+  return sum / std::max(count, 1);
 }
 
 }  // namespace
@@ -48,7 +63,7 @@ std::vector<TrueCulprit> truth_of(const RunSpec& spec) {
     for (const std::int32_t host : hosts) culprit.hosts.push_back(Layout::host_name(host));
     if (fault.kind == FaultKind::kStageImbalance) culprit.groups["pp"] = fault.where;
     if (fault.kind == FaultKind::kInputImbalance) culprit.groups["dp"] = fault.where;
-    culprit.factor = 1.0 + fault.severity;
+    culprit.factor = 1.0 + fault.severity * mean_share(spec, fault);
     culprit.onset_step = fault.onset;
     culprit.last_step = last_active(fault, spec.steps);
     all.push_back(std::move(culprit));

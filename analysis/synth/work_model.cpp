@@ -23,6 +23,10 @@ std::uint64_t key(std::uint64_t what, std::uint64_t high, std::uint64_t low) { r
 
 }  // namespace
 
+double input_share(const RunSpec& spec, const Fault& fault, std::int32_t step) {
+  return Random(spec.seed, kInput, static_cast<std::uint64_t>(fault.where), static_cast<std::uint64_t>(step)).between(0.0, 2.0);
+}
+
 bool WorkModel::slows(const Fault& fault, std::int32_t rank) const {
   switch (fault.kind) {
     case FaultKind::kSlowCompute: return fault.where == rank;
@@ -45,9 +49,7 @@ WorkModel::Step WorkModel::begin_step(std::int32_t rank, std::int32_t step, doub
       state.stall_ns = fault.severity * work_ns * random.between(0.8, 1.2);
     } else if (slows(fault, rank)) {
       double share = 1.0;
-      if (fault.kind == FaultKind::kInputImbalance) {  // what a replica gets to do differs from step to step
-        share = Random(spec_.seed, kInput, static_cast<std::uint64_t>(fault.where), step_key).between(0.0, 2.0);
-      }
+      if (fault.kind == FaultKind::kInputImbalance) share = input_share(spec_, fault, step);
       state.factor *= 1.0 + fault.severity * share;
     }
   }

@@ -8,6 +8,9 @@
 
 namespace megascope::synth {
 
+/// What a replica whose input is imbalanced gets to do more in a step, as a multiple of the fault's severity: 0 to 2.
+double input_share(const RunSpec& spec, const Fault& fault, std::int32_t step);
+
 /// How long things take: noise, and what is wrong. Every figure follows from the seed and from what is asked for, in any order.
 class WorkModel {
  public:
