@@ -155,6 +155,16 @@ class Namer {
     if (is_stage) culprits_.back().groups["pp"] = static_cast<std::int32_t>(index);
   }
 
+  static bool is_measured_alone(const Link& link) {
+    std::size_t alone = 0;
+    std::size_t others = 0;
+    for (const Link::Step& step : link.steps) {
+      alone += step.alone;
+      others += step.others;
+    }
+    return alone >= others;
+  }
+
   /// A call that waits for several messages ends with the last: all of them look slow. Those that are slow the other way too are.
   std::vector<bool> links_to_blame() const {
     std::set<std::pair<std::size_t, std::size_t>> slow;
@@ -168,7 +178,7 @@ class Namer {
       const bool has_better = std::any_of(slow.begin(), slow.end(), [&](const auto& other) {
         return other.second == link.to && slow.contains({other.second, other.first});
       });
-      is_blamed.push_back(findings_.links[i].is_there() && (is_mutual || !has_better));
+      is_blamed.push_back(findings_.links[i].is_there() && (is_mutual || (!has_better && is_measured_alone(link))));
     }
     return is_blamed;
   }

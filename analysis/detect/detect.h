@@ -56,7 +56,7 @@ struct StepMarks {
 using GroupIndices = std::map<std::string, std::vector<std::int32_t>>;
 
 struct Options {
-  double false_alarm_rate = 1e-4;  ///< chance that a healthy run gets any culprit, where noise is as the model says
+  double false_alarm_rate = 3e-4;  ///< chance that a healthy run gets any culprit, where noise is as the model says
   double least_factor = 1.012;     ///< below which a difference is not worth a word
   double clock_error_ns = 1'000.0; ///< between any two ranks; a link must be slower by more than four times this
   const StepMarks* steps = nullptr;       ///< null: found in the sequence of calls

@@ -13,11 +13,12 @@ namespace {
 constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr double kRareStep = 0.03;  ///< of a link's steps are far off: its messages are few, and wait for more than the wire
+constexpr double kRareStep = 0.01;      ///< of a healthy link's steps are far off
+constexpr double kSharedNoise = 1.3;   ///< of what peers vary by, where a link's own noise is not asked for
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
 constexpr double kClockErrors = 4.0;
-constexpr double kFarApart = 4.0;  ///< times what links are apart for good
+constexpr double kFarApart = 6.0;  ///< times what links are apart for good
 
 /// Mean log transfer by step; of a step without a message the link's usual one. Empty: too few steps have any.
 std::vector<double> series_of(const Link& link, bool with_others) {
@@ -71,7 +72,7 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
 }
 
 /// What a finding is measured from: the peers' level, or the series' own outside of the interval.
-Finding judge_link(const std::vector<double>& series, double usual, double noise, bool is_alone, double threshold) {
+Finding judge_link(const std::vector<double>& series, double usual, double noise, double shared_noise, bool is_alone, double threshold) {
   double level = usual;
   const auto standardise = [&] {
     std::vector<double> clipped;
@@ -80,7 +81,7 @@ Finding judge_link(const std::vector<double>& series, double usual, double noise
   };
   std::vector<double> clipped = standardise();
   const Interval interval = is_alone ? highest_against_rest(clipped) : highest_interval(clipped);
-  if (interval.z < threshold) return find_exceedances(series, level, noise, kRareStep, threshold);
+  if (interval.z < threshold) return find_exceedances(series, level, shared_noise, kRareStep, threshold);
   if (is_alone) {
     std::vector<double> outside;
     for (std::size_t step = 0; step < series.size(); ++step) {
@@ -97,6 +98,7 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
   std::vector<std::vector<double>> series;
   std::vector<double> levels;
   std::vector<double> noises;
+  std::vector<double> lower_noises;
   for (const std::size_t link : group.links) {
     std::vector<double> one = series_of(reduced.links[link], group.with_others);
     if (one.empty()) continue;
@@ -104,11 +106,13 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
     links.push_back(link);
     levels.push_back(median(values));
     noises.push_back(std::max(noise_of(one), noise_of_differences(one)));
+    lower_noises.push_back(noise_of(one));
     series.push_back(std::move(one));
   }
   if (links.size() < (group.is_alone ? 1 : kLeastPeers)) return;
   std::vector<double> sorted = noises;
   const double pooled = median(sorted);
+  const double shared = std::max(kSharedNoise * median(lower_noises), kLeastNoise);
   sorted = levels;
   const double usual = quantile(sorted, kUsual);
   const double apart = group.is_alone ? 0.0 : kFarApart * spread_below(levels, usual);
@@ -116,7 +120,7 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
   const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
   for (std::size_t i = 0; i < links.size(); ++i) {
     const double noise = std::max({pooled, noises[i], kLeastNoise}) * widened;
-    Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, group.is_alone, threshold);
+    Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, shared * widened, group.is_alone, threshold);
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
     const bool is_clear = std::exp(finding.excess) >= options.least_factor && finding.excess > apart && excess_ns > kClockErrors * options.clock_error_ns;
     if (is_clear && finding.active_steps >= kLeastSteps && finding.z > findings[links[i]].z) findings[links[i]] = std::move(finding);

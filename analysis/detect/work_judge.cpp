@@ -124,13 +124,16 @@ Finding describe(const std::vector<double>& series, double level, double noise, 
   const double top = quantile(sorted, 0.8);
   const auto low_count = std::count_if(values.begin(), values.end(), [&](double value) { return value < 0.4 * top; });
   const bool is_transient = top > 4.0 * noise && 5 * static_cast<std::size_t>(low_count) > values.size();
+  std::vector<double> active;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (is_transient && values[i] < 0.5 * top) continue;
     finding.is_active[stretch.first + i] = true;
-    finding.excess += values[i];
-    ++finding.active_steps;
+    active.push_back(values[i]);
   }
-  finding.excess /= static_cast<double>(std::max<std::size_t>(finding.active_steps, 1));
+  finding.active_steps = active.size();
+  const double middle = median(active);
+  for (double& value : active) value = std::clamp(value, middle - kClip * noise, middle + kClip * noise);  // pauses are no slow work
+  finding.excess = mean(active);
   return finding;
 }
 
