@@ -50,6 +50,11 @@ std::vector<Task> grid(const Arguments& arguments) {
     add({cause, 0.05, 0.02, 60, 8}, few);
     add({cause, 0.1, 0.02, 20, 64}, 200);
   }
+  for (const double noise : {0.02, 0.05, 0.1}) add({"healthy", 0.0, noise, 20, 8, 2}, arguments.is_full ? 3000 : 60);
+  add({"healthy", 0.0, 0.05, 20, 32, 2}, arguments.is_full ? 1000 : 20);
+  for (const double severity : {0.02, 0.05, 0.1, 0.5}) {
+    for (const char* cause : kCauses) add({cause, severity, 0.02, 20, 8, 2}, arguments.is_full ? 3000 : few);
+  }
   return tasks;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/synth/random.h"
+#include "tests/analysis/second_generator.h"
 
 namespace megascope::bench {
 namespace {
@@ -140,7 +141,35 @@ RunSpec draw_spec(const Cell& cell, std::uint64_t seed) {
   return spec;
 }
 
+namespace {
+
+Scenario draw_second(const Cell& cell, std::uint64_t seed) {
+  Random random(seed, 78, static_cast<std::uint64_t>(cell.size));
+  second::Spec spec;
+  spec.kind = kind_of(cell.cause);
+  const bool needs_pipeline = cell.cause == "stage_imbalance" || cell.cause == "input_imbalance";
+  spec.is_chain = !needs_pipeline && random.below(3) == 0;
+  spec.pp = cell.size <= 8 ? (random.below(2) == 0 ? 2 : 4) : 4;
+  spec.dp = cell.size / spec.pp;
+  spec.ranks = cell.size;
+  spec.steps = cell.steps;
+  spec.noise = cell.noise;
+  spec.severity = cell.cause == "healthy" ? 0.0 : cell.severity;
+  spec.seed = seed;
+  // A host is no whole replica: then slow ranks could be either.
+  spec.ranks_per_host = spec.is_chain || spec.pp != 4 ? 4 : 2;
+  second::Run run = second::make_run(spec);
+  Scenario scenario;
+  scenario.run = std::move(run.source);
+  scenario.truth = std::move(run.truth);
+  scenario.text = spec.is_chain ? "chain of " + std::to_string(spec.ranks) : "gpipe pp" + std::to_string(spec.pp) + " dp" + std::to_string(spec.dp);
+  return scenario;
+}
+
+}  // namespace
+
 Scenario draw(const Cell& cell, std::uint64_t seed) {
+  if (cell.generator == 2) return draw_second(cell, seed);
   const RunSpec spec = draw_spec(cell, seed);
   Scenario scenario;
   scenario.run = std::make_unique<synth::SynthRun>(spec);
