@@ -79,11 +79,23 @@ class Namer {
     }
     const bool is_a_stage = whole.size() == 1 && peers_.classes[*whole.begin()].size() == ranks.size();
     if (is_a_stage && finding_of(ranks[0]).onset <= 1) return;
+    if (is_of_slow_replica(ranks)) return;
     const bool is_a_replica = std::any_of(peers_.replicas.begin(), peers_.replicas.end(), [&](const auto& one) { return one == ranks; });
     if (is_a_replica && replica_is_uneven(ranks)) return;
     for (const std::size_t one : whole) is_class_explained_[one] = true;
     for (const std::size_t rank : ranks) is_explained_[rank] = true;
     add(Cause::kSlowHost, ranks, typical(ranks));
+  }
+
+  /// Is the host part of a replica whose other ranks are slow as well? Then that is one cause.
+  bool is_of_slow_replica(const std::vector<std::size_t>& ranks) const {
+    for (const auto& replica : peers_.replicas) {
+      if (replica.size() <= ranks.size() || !std::includes(replica.begin(), replica.end(), ranks.begin(), ranks.end())) continue;
+      const auto slow = static_cast<std::size_t>(
+          std::count_if(replica.begin(), replica.end(), [&](std::size_t rank) { return findings_.ranks[rank].is_there(); }));
+      return static_cast<double>(slow - ranks.size()) >= kShareOfReplica * static_cast<double>(replica.size() - ranks.size());
+    }
+    return false;
   }
 
   Finding typical(const std::vector<std::size_t>& ranks) const {

@@ -64,12 +64,28 @@ Finding find_change(const std::vector<double>& series, double noise, std::size_t
   return describe(series, level, noise, standardised(series, level, noise), interval.z, threshold);
 }
 
-/// Both of two classes changed at once: nothing says which is to blame, more likely the work did.
-void drop_common_change(std::vector<Finding>& findings) {
-  if (findings.size() != 2 || findings[0].active_steps == 0 || findings[1].active_steps == 0) return;
-  const std::size_t first = std::max(findings[0].onset, findings[1].onset);
-  const std::size_t last = std::min(findings[0].last, findings[1].last);
-  if (first <= last && 2 * (last - first + 1) > findings[0].last - findings[0].onset + 1) findings.assign(2, Finding{});
+/// How much higher a series is in the finding's steps than in the others.
+double rise_of(const std::vector<double>& series, const Finding& finding) {
+  std::vector<double> inside;
+  std::vector<double> outside;
+  for (std::size_t step = 0; step < series.size(); ++step) (finding.is_active[step] ? inside : outside).push_back(series[step]);
+  return inside.empty() || outside.empty() ? 0.0 : median(inside) - median(outside);
+}
+
+/// Of two classes each is the other's measure: what is common to both does not count. The one that changed itself is slow.
+void judge_pair(const WorkSeries& work, const Options& options, std::vector<Finding>& findings) {
+  const std::vector<double>& first = work.class_level[0];
+  const std::vector<double>& second = work.class_level[1];
+  std::vector<double> difference;
+  for (std::size_t step = 0; step < first.size(); ++step) difference.push_back(first[step] - second[step]);
+  const double noise = std::max(noise_of(difference), std::hypot(work.class_least_noise[0], work.class_least_noise[1]));
+  for (std::size_t i = 0; i < 2; ++i) {
+    Finding finding = find_change(difference, noise, 2, options);
+    const double own = finding.is_there() ? rise_of(work.class_level[i], finding) : 0.0;
+    const double other = finding.is_there() ? rise_of(work.class_level[1 - i], finding) : 0.0;
+    if (is_worth_it(finding, options) && own > -other) findings[i] = std::move(finding);
+    for (double& value : difference) value = -value;
+  }
 }
 
 }  // namespace
@@ -191,11 +207,11 @@ std::vector<Finding> slow_classes(const WorkSeries& work, const Peers& peers, co
   const std::size_t count = peers.classes.size();
   std::vector<Finding> findings(count);
   if (count < 2) return findings;
-  for (std::size_t i = 0; i < count; ++i) {
+  if (count == 2) judge_pair(work, options, findings);
+  for (std::size_t i = 0; i < count && count > 2; ++i) {
     Finding finding = find_change(work.class_level[i], work.class_noise[i], count, options);
     if (is_worth_it(finding, options)) findings[i] = std::move(finding);
   }
-  drop_common_change(findings);
   if (!peers.is_pipeline) return findings;
   std::vector<double> levels;
   for (std::vector<double> level : work.class_level) levels.push_back(median(level));

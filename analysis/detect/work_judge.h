@@ -30,6 +30,7 @@ struct WorkSeries {
   std::vector<double> noise;                      ///< standard deviation of `excess` by rank
   std::vector<double> shared_noise;               ///< the same as the rank's peers have it
   std::vector<double> class_noise;                ///< of class_level, but for what is common to all classes
+  std::vector<double> class_least_noise;          ///< of class_level, were the parts of a step independent
   std::vector<double> independent;                ///< what `noise` would be were the parts of a step independent, by rank
 };
 WorkSeries compare_work(const Reduced& reduced, const Peers& peers);

@@ -47,7 +47,8 @@ struct Compared {
   std::size_t parts = 0;
 };
 
-Compared compare_step(const std::array<float, kParts>& work, const Parts& usual) {
+/// has_parts: its calls are as many as usual, so that its parts are the same work.
+Compared compare_step(const std::array<float, kParts>& work, const Parts& usual, bool has_parts) {
   Compared result;
   const double all = total(usual);
   std::array<std::size_t, kParts> order{};
@@ -56,7 +57,8 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual)
   }
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
   if (result.parts == 0 || sum <= 0.0) return result;
-  if (result.parts < kLeastParts) {
+  if (result.parts < kLeastParts || !has_parts) {
+    result.parts = std::min(result.parts, kLeastParts - 1);
     result.log_factor = std::log(sum / all);
     return result;
   }
@@ -156,9 +158,13 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
   const std::vector<Parts> usual = usual_parts(reduced, members);
   std::vector<double> noises;
   double parts = 1.0;
+  std::vector<std::uint32_t> usual_count;
+  for (std::size_t step = 0; step < reduced.step_count; ++step) usual_count.push_back(usual_calls(reduced, members, step, step + 1));
+  const bool is_small = members.size() < kLeastPeers;
   for (const std::size_t rank : members) {
     for (std::size_t step = 0; step < reduced.step_count; ++step) {
-      const Compared one = compare_step(reduced.ranks[rank].steps[step].work_ns, usual[step]);
+      const StepRow& row = reduced.ranks[rank].steps[step];
+      const Compared one = compare_step(row.work_ns, usual[step], is_small || row.call_count == usual_count[step]);
       work.excess[rank][step] = one.log_factor;
       work.stall[rank][step] = one.stall;
       if (one.parts < kLeastParts) continue;
@@ -176,28 +182,46 @@ void compare_class(const Reduced& reduced, const std::vector<std::size_t>& membe
   set_noise(members, median(noises), parts, work);
 }
 
-/// What all classes have in common in a step, where taking it away makes them steadier.
-std::vector<double> common_of(const std::vector<std::vector<double>>& levels, std::size_t step_count) {
-  std::vector<double> common(step_count, 0.0);
-  if (levels.size() < 3) return common;
-  std::vector<double> middles;
-  double noise = 0.0;
-  for (auto level : levels) {
-    noise += noise_of_differences(level);
-    middles.push_back(median(level));
+/// Mean correlation of the classes' changes from step to step; single leaps do not count.
+double correlation_of(const std::vector<std::vector<double>>& levels) {
+  std::vector<std::vector<double>> changes;
+  for (const std::vector<double>& level : levels) {
+    const double most = 2.5 * std::max(noise_of_differences(level), kLeastNoise);
+    std::vector<double>& mine = changes.emplace_back();
+    double squares = 0.0;
+    for (std::size_t step = 1; step < level.size(); ++step) {
+      mine.push_back(std::clamp(level[step] - level[step - 1], -most, most));
+      squares += mine.back() * mine.back();
+    }
+    for (double& change : mine) change /= std::sqrt(std::max(squares, 1e-30));
   }
+  double sum = 0.0;
+  for (std::size_t step = 0; step < changes[0].size(); ++step) {
+    double all = 0.0;
+    double squares = 0.0;
+    for (const auto& mine : changes) {
+      all += mine[step];
+      squares += mine[step] * mine[step];
+    }
+    sum += all * all - squares;
+  }
+  const auto count = static_cast<double>(levels.size());
+  return sum / (count * (count - 1.0));
+}
+
+/// What all classes have in common in a step, where they go up and down together.
+std::vector<double> common_of(const std::vector<std::vector<double>>& levels, std::size_t step_count) {
+  constexpr double kTogether = 0.4;
+  std::vector<double> common(step_count, 0.0);
+  if (levels.size() < 3 || correlation_of(levels) < kTogether) return common;
+  std::vector<double> middles;
+  for (auto level : levels) middles.push_back(median(level));
   std::vector<double> values;
   for (std::size_t step = 0; step < step_count; ++step) {
     values.clear();
     for (std::size_t i = 0; i < levels.size(); ++i) values.push_back(levels[i][step] - middles[i]);
     common[step] = median(values);
   }
-  double steadier = 0.0;
-  for (auto level : levels) {
-    for (std::size_t step = 0; step < step_count; ++step) level[step] -= common[step];
-    steadier += noise_of_differences(level);
-  }
-  if (steadier > 0.35 * noise) common.assign(step_count, 0.0);
   return common;
 }
 
@@ -217,6 +241,7 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
     std::vector<double>& level = work.class_level[i];
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
     const double independent = work.independent[peers.classes[i][0]] / std::sqrt(static_cast<double>(peers.classes[i].size()));
+    work.class_least_noise.push_back(independent);
     work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
   }
   return work;
