@@ -13,10 +13,11 @@ namespace {
 constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr double kRareStep = 0.01;      ///< of a healthy link's steps are far off
+constexpr double kRareStep = 0.02;      ///< of a healthy link's steps are far off
 constexpr double kSharedNoise = 1.3;   ///< of what peers vary by, where a link's own noise is not asked for
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
+constexpr double kShareOfRate = 0.1;   ///< of false alarms: their noise is less well known than that of work
 constexpr double kClockErrors = 4.0;
 constexpr double kFarApart = 6.0;  ///< times what links are apart for good
 
@@ -116,7 +117,7 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
   sorted = levels;
   const double usual = quantile(sorted, kUsual);
   const double apart = group.is_alone ? 0.0 : kFarApart * spread_below(levels, usual);
-  const double threshold = z_threshold(options.false_alarm_rate, reduced.links.size(), reduced.step_count);
+  const double threshold = z_threshold(kShareOfRate * options.false_alarm_rate, reduced.links.size(), reduced.step_count);
   const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
   for (std::size_t i = 0; i < links.size(); ++i) {
     const double noise = std::max({pooled, noises[i], kLeastNoise}) * widened;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kClip = 3.0;            ///< standard deviations: a few steps alone never pass a threshold, however far off
 constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kLeastHits = 5;    ///< steps far off, for a finding made of them only
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kOften = 0.2;           ///< share of the steps between two that were slow, to be one stretch
 constexpr double kUneven = 1.1;          ///< times the noise: median distance from the nearer level; 0.67 where even
@@ -115,7 +116,7 @@ Finding count_hits(const std::vector<double>& hits, const std::vector<double>& s
   const auto steps = static_cast<double>(series.size());
   const double places = 1.0 + 2.0 * steps / static_cast<double>(stretch.last - stretch.first + 1);
   const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(steps + 1.0) * steps / places);
-  if (finding.active_steps < kLeastSteps || log_chance > log_limit) return {};
+  if (finding.active_steps < kLeastHits || log_chance > log_limit) return {};
   finding.excess /= static_cast<double>(finding.active_steps);
   finding.threshold = threshold;
   finding.z = std::sqrt(threshold * threshold - 2.0 * (log_chance - log_limit));
