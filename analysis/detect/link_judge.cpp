@@ -14,9 +14,10 @@ constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
 constexpr double kRareStep = 0.02;      ///< of a healthy link's steps are far off
-constexpr double kSharedNoise = 1.3;   ///< of what peers vary by, where a link's own noise is not asked for
+constexpr double kSharedNoise = 1.6;   ///< of what peers vary by, where a link's own noise is not asked for
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
+constexpr double kOwnNoise = 1.2;      ///< estimated from few messages
 constexpr double kShareOfRate = 0.1;   ///< of false alarms: their noise is less well known than that of work
 constexpr double kClockErrors = 4.0;
 constexpr double kFarApart = 6.0;  ///< times what links are apart for good
@@ -120,7 +121,7 @@ void judge_group(const Reduced& reduced, const Group& group, const Options& opti
   const double threshold = z_threshold(kShareOfRate * options.false_alarm_rate, reduced.links.size(), reduced.step_count);
   const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
   for (std::size_t i = 0; i < links.size(); ++i) {
-    const double noise = std::max({pooled, noises[i], kLeastNoise}) * widened;
+    const double noise = kOwnNoise * std::max({pooled, noises[i], kLeastNoise}) * widened;
     Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, shared * widened, group.is_alone, threshold);
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
     const bool is_clear = std::exp(finding.excess) >= options.least_factor && finding.excess > apart && excess_ns > kClockErrors * options.clock_error_ns;

@@ -17,6 +17,7 @@ constexpr double kOften = 0.2;           ///< share of the steps between two tha
 constexpr double kUneven = 1.1;          ///< times the noise: median distance from the nearer level; 0.67 where even
 constexpr double kFarApart = 4.0;        ///< times what peers are apart for good
 constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are far off, at most
+constexpr double kRareStall = 0.02;      ///< of the steps of a healthy rank have a pause, at most
 constexpr double kFar = 3.5;             ///< standard deviations
 
 std::vector<double> standardised(const std::vector<double>& series, double level, double noise) {
@@ -241,7 +242,7 @@ std::vector<Finding> count_stalls(const WorkSeries& work, const std::vector<doub
     for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least[rank] ? 1.0 : 0.0);
     shares.push_back(mean(hits[rank]));
   }
-  const double share = usual_share(shares);
+  const double share = std::max(kRareStall, usual_share(shares));
   const double threshold = z_threshold(options.false_alarm_rate, count, hits.empty() ? 1 : hits[0].size());
   std::vector<Finding> findings(count);
   for (std::size_t rank = 0; rank < count; ++rank) {
