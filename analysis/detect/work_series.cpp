@@ -111,7 +111,7 @@ void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSerie
 /// the middle parts; 0: there are too few parts to tell.
 void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts, WorkSeries& work) {
   constexpr double kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
-  constexpr double kUnknownNoise = 1.25;  // noise_of() is rather low
+  constexpr double kUnknownNoise = 1.8;  // without parts nothing tells uneven work from pauses
   const double widened = members.size() == 2 ? std::sqrt(2.0) : 1.0;
   const double independent = kTrimmedNoise * part_noise / std::sqrt(parts);
   const double pooled = members.size() > 2 ? class_noise_of(work.excess, members) : 0.0;
