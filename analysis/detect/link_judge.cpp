@@ -13,7 +13,8 @@ namespace {
 constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr double kRareStep = 0.02;      ///< of a healthy link's steps are far off
+constexpr double kRareAlone = 0.02;     ///< the same of a link without peers
+constexpr double kRareStep = 0.01;      ///< of a healthy link's steps are far off
 constexpr double kSharedNoise = 1.6;   ///< of what peers vary by, where a link's own noise is not asked for
 constexpr std::size_t kLeastSteps = 3;
 constexpr double kLeastNoise = 1e-3;
@@ -83,7 +84,7 @@ Finding judge_link(const std::vector<double>& series, double usual, double noise
   };
   std::vector<double> clipped = standardise();
   const Interval interval = is_alone ? highest_against_rest(clipped) : highest_interval(clipped);
-  if (interval.z < threshold) return find_exceedances(series, level, shared_noise, kRareStep, threshold);
+  if (interval.z < threshold) return find_exceedances(series, level, shared_noise, is_alone ? kRareAlone : kRareStep, threshold);
   if (is_alone) {
     std::vector<double> outside;
     for (std::size_t step = 0; step < series.size(); ++step) {

@@ -6,9 +6,6 @@
 namespace megascope::detect {
 namespace {
 
-/// Of the rate that is asked for, since noise is estimated, from few steps.
-constexpr double kMargin = 0.03;
-
 std::vector<double> sums_of(std::span<const double> values) {
   std::vector<double> sums(values.size() + 1, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) sums[i + 1] = sums[i] + values[i];
@@ -99,7 +96,7 @@ Interval stretch_above(std::span<const double> values, double level) {
 double z_threshold(double rate, std::size_t series, std::size_t steps) {
   const double lengths = std::log2(static_cast<double>(steps) + 1.0) * 3.0;  // lengths grow by a quarter
   const double looks = static_cast<double>(series) * static_cast<double>(steps) * lengths;
-  return std::sqrt(2.0 * std::log(std::max(looks, 1.0) / (kMargin * rate)));
+  return std::sqrt(2.0 * std::log(std::max(looks, 1.0) / (kRateMargin * rate)));
 }
 
 double log_tail(std::size_t hits, std::size_t tries, double p) {

@@ -34,6 +34,8 @@ Interval highest_against_rest(std::span<const double> values);
 /// The stretch in which values stay above `level` on the whole: of the greatest Σ (value − level).
 Interval stretch_above(std::span<const double> values, double level);
 
+/// Of the rate that is asked for, what z_threshold() uses, since noise is estimated, from few steps.
+inline constexpr double kRateMargin = 0.03;
 /// How large z must be so that noise exceeds it with probability `rate` in any of `series` series of `steps` steps: the Gaussian
 /// tail bound over all intervals that are looked at.
 double z_threshold(double rate, std::size_t series, std::size_t steps);

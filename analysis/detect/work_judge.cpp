@@ -116,7 +116,7 @@ Finding count_hits(const std::vector<double>& hits, const std::vector<double>& s
   // The threshold's chance holds for all series, steps and lengths; stretches have one length and can lie in few places.
   const auto steps = static_cast<double>(series.size());
   const double places = 1.0 + 2.0 * steps / static_cast<double>(stretch.last - stretch.first + 1);
-  const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(steps + 1.0) * steps / places);
+  const double log_limit = -0.5 * threshold * threshold + std::log(3.0 * std::log2(steps + 1.0) * steps / places / kRateMargin);
   if (finding.active_steps < kLeastHits || log_chance > log_limit) return {};
   finding.excess /= static_cast<double>(finding.active_steps);
   finding.threshold = threshold;
