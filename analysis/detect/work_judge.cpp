@@ -17,7 +17,8 @@ constexpr double kOften = 0.2;           ///< share of the steps between two tha
 constexpr double kUneven = 1.1;          ///< times the noise: median distance from the nearer level; 0.67 where even
 constexpr double kFarApart = 4.0;        ///< times what peers are apart for good
 constexpr double kRareStep = 0.01;       ///< of the steps of a healthy rank are far off, at most
-constexpr double kRareStall = 0.02;      ///< of the steps of a healthy rank have a pause, at most
+constexpr double kRareStall = 0.02;      ///< of the steps of a healthy rank have a pause beyond what is common, at most
+constexpr double kRareSmallStall = 0.03; ///< the same of any pause that noise does not explain
 constexpr double kFar = 3.5;             ///< standard deviations
 
 std::vector<double> standardised(const std::vector<double>& series, double level, double noise) {
@@ -233,8 +234,8 @@ std::vector<Finding> slow_classes(const WorkSeries& work, const Peers& peers, co
 
 namespace {
 
-/// Ranks of which more steps have a stall of `least` or more than the others' do.
-std::vector<Finding> count_stalls(const WorkSeries& work, const std::vector<double>& least, const Options& options) {
+/// Ranks of which more steps have a stall of `least` or more than the others' do, and than `rare`.
+std::vector<Finding> count_stalls(const WorkSeries& work, const std::vector<double>& least, double rare, const Options& options) {
   const std::size_t count = work.stall.size();
   std::vector<std::vector<double>> hits(count);
   std::vector<double> shares;
@@ -242,7 +243,7 @@ std::vector<Finding> count_stalls(const WorkSeries& work, const std::vector<doub
     for (const double stall : work.stall[rank]) hits[rank].push_back(stall > least[rank] ? 1.0 : 0.0);
     shares.push_back(mean(hits[rank]));
   }
-  const double share = std::max(kRareStall, usual_share(shares));
+  const double share = std::max(rare, usual_share(shares));
   const double threshold = z_threshold(options.false_alarm_rate, count, hits.empty() ? 1 : hits[0].size());
   std::vector<Finding> findings(count);
   for (std::size_t rank = 0; rank < count; ++rank) {
@@ -265,11 +266,11 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
     std::vector<double> stalls = work.stall[rank];
     common.push_back(quantile(stalls, 0.95));
   }
-  std::vector<Finding> findings = count_stalls(work, least, options);
+  std::vector<Finding> findings = count_stalls(work, least, kRareSmallStall, options);
   // Where small pauses are common, larger ones are looked for.
   const double large = 1.3 * median(common);
   for (double& one : least) one = std::max(one, large);
-  std::vector<Finding> others = count_stalls(work, least, options);
+  std::vector<Finding> others = count_stalls(work, least, kRareStall, options);
   for (std::size_t rank = 0; rank < findings.size(); ++rank) {
     if (!findings[rank].is_there()) findings[rank] = std::move(others[rank]);
   }
