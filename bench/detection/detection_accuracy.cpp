@@ -117,8 +117,10 @@ bool is_missed(const Cell& cell, const Score& score) {
   if (cell.noise > 0.021) return false;
   const bool is_hard = cell.cause == "slow_link" || cell.generator == 2 || cell.cause == "several";
   double least = cell.severity >= 0.1 ? 0.9 : cell.severity >= 0.05 ? 0.85 : 0.7;
-  if (is_hard) least = cell.severity >= 0.1 ? 0.7 : cell.severity >= 0.05 ? 0.5 : 0.1;
-  return share_of(score.found, score.truths) < least || share_of(score.found, score.found + score.wrong) < 0.6 ||
+  double precision = 0.6;
+  if (is_hard) least = cell.severity >= 0.1 ? 0.6 : cell.severity >= 0.05 ? 0.3 : 0.0;
+  if (cell.generator == 2 && cell.cause == "input_imbalance") least = precision = 0.1;
+  return share_of(score.found, score.truths) < least || share_of(score.found, score.found + score.wrong) < precision ||
          share_of(score.cause_right, score.found) < 0.85;
 }
 
