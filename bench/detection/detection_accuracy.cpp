@@ -113,7 +113,7 @@ std::string share(std::uint64_t hits, std::uint64_t count) {
 /// them are in docs/detection.md.
 bool is_missed(const Cell& cell, const Score& score) {
   const auto share_of = [](std::uint64_t a, std::uint64_t b) { return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b); };
-  if (cell.cause == "healthy") return share_of(score.accused_runs, score.runs) > 0.02;
+  if (cell.cause == "healthy") return score.accused_runs > 1 && share_of(score.accused_runs, score.runs) > 0.02;
   if (cell.noise > 0.021) return false;
   const bool is_hard = cell.cause == "slow_link" || cell.generator == 2 || cell.cause == "several";
   double least = cell.severity >= 0.1 ? 0.9 : cell.severity >= 0.05 ? 0.85 : 0.7;
