@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/record/call.h"
-#include "core/record/encoding.h"
+#include "core/record/encode_call.h"
 #include "mpi_layer/fn.h"
 #include "mpi_layer/thread.h"
 
@@ -37,60 +37,16 @@ inline constexpr std::uint32_t kMaxInlineStagedWords = 64;
 
 namespace detail {
 
-[[gnu::always_inline]] inline encoding::Word comm_field(CommId comm) noexcept {
-  return encoding::Word{comm < encoding::kWideComm ? comm : encoding::kWideComm} << 32;
-}
-
 [[gnu::always_inline]] inline bool folds(const CallRecord& call) noexcept {
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
-  return call.main.bytes < kLimit && call.main.bytes_received < kLimit && call.second.bytes < kLimit &&
-         call.main.comm < encoding::kWideComm && call.main.comm == call.comm;
-}
-
-/// Words 2 to 4 and the kind that goes into word 1, of what folds. Words that the kind does not use are undefined to the
-/// reader: they lie behind the record.
-struct Folded {
-  FactKind kind = FactKind::kNone;
-  encoding::Word words[3] = {0, 0, 0};
-};
-[[gnu::always_inline]] inline Folded fold(const CallRecord& call) noexcept {
-  using encoding::pack;
-  const Fact& main = call.main;
-  const auto bytes = static_cast<std::uint32_t>(main.bytes);
-  if (main.kind == FactKind::kNone) return {};
-  if (main.kind == FactKind::kCollective) {
-    return {main.kind, {pack(static_cast<std::uint32_t>(main.peer), main.sequence),
-                        pack(bytes, static_cast<std::uint32_t>(main.bytes_received)), 0}};
-  }
-  if (main.kind == FactKind::kSendrecv) {
-    return {main.kind, {pack(main.peer, call.second.peer), pack(main.tag, call.second.tag),
-                        pack(bytes, static_cast<std::uint32_t>(call.second.bytes))}};
-  }
-  if (encoding::is_folded_rma(main.kind)) {
-    const auto received = static_cast<std::uint32_t>(main.bytes_received);
-    return {main.kind, {pack(main.peer, main.tag),
-                        pack(encoding::is_get(main.kind) ? received : bytes,
-                             encoding::is_folded_sync(main.kind) ? main.sequence : main.request),
-                        received}};
-  }
-  return {main.kind, {pack(main.peer, main.tag), pack(bytes, main.request), 0}};
+  return encoding::folds(call.main, call.second, call.comm);
 }
 
 /// Writes the call's own words and returns their end. What does not fold must be gone from `call`.
 [[gnu::always_inline]] inline encoding::Word* encode_call(encoding::Word* to, const CallRecord& call,
                                                           encoding::Word duration, std::uint64_t base_ticks,
                                                           bool has_facts) noexcept {
-  using namespace encoding;
-  const Folded folded = fold(call);
-  const unsigned flags = call.depth | (has_facts ? kHasFacts : 0U);
-  to[0] = entry_word(call.enter_ticks, base_ticks, static_cast<RegionId>(call.fn));
-  to[1] = duration | comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48 | Word{flags} << 56;
-  if (folded.kind == FactKind::kNone) return to + kBareWords;
-  to[2] = folded.words[0];
-  to[3] = folded.words[1];
-  if (!has_fifth_word(folded.kind)) return to + kMessageWords;
-  to[4] = folded.words[2];
-  return to + kMaxCallWords;
+  const encoding::CallWords words{call.enter_ticks, duration, static_cast<RegionId>(call.fn), call.depth, call.comm};
+  return encoding::encode_call(to, words, encoding::fold(call.main, call.second), base_ticks, has_facts);
 }
 
 }  // namespace detail
@@ -99,11 +55,11 @@ struct Folded {
 /// words does not fit the mark: sizes of a send and receive, received bytes of a one-sided operation.
 [[gnu::always_inline]] inline void mark_pending(EventBuffer& buffer, const CallRecord& call) noexcept {
   using encoding::Word;
-  const detail::Folded folded = detail::fold(call);
+  const encoding::Folded folded = encoding::fold(call.main, call.second);
   Word* to = buffer.pending().words;
   to[3] = folded.words[1];
   to[2] = folded.words[0];
-  to[1] = detail::comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;
+  to[1] = encoding::comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;
   to[0] = encoding::entry_word(call.enter_ticks, buffer.base_ticks(), static_cast<RegionId>(call.fn));
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/trace/definition_codec.h"
+#include "core/trace/process_header.h"
 
 namespace megascope {
 namespace {
@@ -39,17 +40,7 @@ Status Recorder::open(const ProcessInfo& info) {
     note_storage(status);
   }
   write_header(info);
-  append_definition(trace::encode_property(trace::kPropertyHost, info.host));
-  append_definition(trace::encode_property(trace::kPropertyProgram, info.program));
-  append_definition(trace::encode_property(trace::kPropertyCommandLine, info.command_line));
-  append_definition(trace::encode_property(trace::kPropertyMpiLibrary, info.mpi_library));
-  append_definition(trace::encode_property(trace::kPropertyJob, info.job));
-  append_definition(trace::encode_property(trace::kPropertyRunFolder, info.run_folder));
-  for (const LauncherFact& fact : info.launcher) append_definition(trace::encode_property(fact.name, fact.value));
-  append_definition(trace::encode_property(trace::kPropertyWorld, info.world));
-  append_definition(trace::encode_property(trace::kPropertyParentWorld, info.parent_world));
-  append_definition(trace::encode_property(trace::kPropertyClockDomain, info.clock_domain));
-  for (const ClockSample& sample : info.clock_samples) append_definition(trace::encode(sample));
+  for (const trace::DefinitionBytes& property : trace::encode_properties(info)) append_definition(property);
   if (!g_has_thread_key) g_has_thread_key = pthread_key_create(&g_thread_key, &Recorder::on_thread_exit) == 0;
   is_recording_.store(true, std::memory_order_release);
   return status;
@@ -57,27 +48,12 @@ Status Recorder::open(const ProcessInfo& info) {
 
 void Recorder::write_header(const ProcessInfo& info) {
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
-  const ClockPoint first = info.clock_points.empty() ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
-                                                     : info.clock_points.front();
-  std::memcpy(header_->magic, trace::kFileMagic, sizeof header_->magic);
-  header_->version = trace::kFormatVersion;
-  header_->header_bytes = trace::kFileHeaderBytes;
-  header_->world_rank = info.world_rank;
-  header_->world_size = info.world_size;
-  header_->pid = info.pid;
-  header_->clock_kind = static_cast<std::uint32_t>(options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic);
-  header_->thread_level = static_cast<std::uint32_t>(info.thread_level);
-  header_->end_state = static_cast<std::uint32_t>(EndState::kRunning);
-  header_->is_solo = info.is_solo ? 1 : 0;
-  header_->start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
-  header_->first_moment_ticks = first.ticks;
-  header_->first_moment_monotonic_ns = first.monotonic_ns;
-  header_->first_moment_realtime_ns = first.realtime_ns;
-  const std::size_t length = std::min(info.run_id.size(), sizeof header_->run_id - 1);
-  std::memcpy(header_->run_id, info.run_id.data(), length);
-  definitions_.info.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
-  definitions_.info.start_ticks = header_->start_ticks;
-  definitions_.info.clock_points = {first};
+  ProcessInfo& mine = definitions_.info;
+  mine.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
+  mine.start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
+  mine.clock_points = {info.clock_points.empty() ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
+                                                 : info.clock_points.front()};
+  trace::begin_header(*header_, mine);
 }
 
 EventBuffer* Recorder::buffer_of_this_thread() {
@@ -261,10 +237,7 @@ Status Recorder::finish(EndState state) {
   const std::lock_guard lock(mutex_);
   if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
-  header_->end_ticks = now.ticks;
-  header_->end_monotonic_ns = now.monotonic_ns;
-  header_->end_realtime_ns = now.realtime_ns;
-  header_->end_state = static_cast<std::uint32_t>(state);
+  trace::end_header(*header_, state, {now.ticks, now.monotonic_ns, now.realtime_ns});
   definitions_.info.end_ticks = now.ticks;
   definitions_.info.end_state = state;
   definitions_.info.overhead_ticks = header_->overhead_ticks.load(std::memory_order_relaxed);

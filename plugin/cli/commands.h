@@ -73,6 +73,30 @@ struct AnalyzeArguments {
 /// Who made whom wait; kFinding when something was found. Changes no file.
 int analyze_run(const AnalyzeArguments& arguments);
 
+struct SynthArguments {
+  std::string out;
+  std::string truth;  ///< file for what is wrong in the run; empty: none. Never read by the analysis
+  std::string pattern = "1f1b";
+  int tp = 2;
+  int pp = 2;
+  int dp = 2;
+  int grid_x = 4;
+  int grid_y = 4;
+  int steps = 20;
+  int micro_batches = 8;
+  int layers = 4;
+  int ranks_per_host = 8;
+  double noise = 0.02;
+  double pareto = 0.0;
+  double pauses = 0.0;
+  double clock_offset_ns = 0.0;
+  double clock_drift_ppm = 0.0;
+  std::vector<std::string> faults;
+  std::uint64_t seed = 1;
+};
+/// Writes a run that is made up (analysis/synth) as native traces.
+int make_synthetic_run(const SynthArguments& arguments);
+
 struct DoctorArguments {
   std::vector<std::string> command;  ///< program or launcher, with its arguments; empty: the machine only
   bool as_json = false;

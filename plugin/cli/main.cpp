@@ -39,6 +39,7 @@ struct CommandLine {
   HangArguments hang;
   AnalyzeArguments analyze;
   DoctorArguments doctor;
+  SynthArguments synth;
   std::string hang_format = "text";
 
   CommandLine() {
@@ -57,6 +58,7 @@ struct CommandLine {
     add_hang();
     add_analyze();
     add_doctor();
+    add_synth();
   }
 
   void add_run() {
@@ -180,7 +182,38 @@ struct CommandLine {
         "Exit code: 0 no problem, 1 some problem, 2 bad usage.");
   }
 
+  void add_synth() {
+    CLI::App* command = app.add_subcommand("synth", "Writes a run that is made up, to try the analysis on");
+    command->add_option("-o,--out", synth.out, "Run folder to make; an existing one is not overwritten")->required();
+    command->add_option("--truth", synth.truth, "File to write what is wrong in the run into, as JSON");
+    command->add_option("--pattern", synth.pattern, "1f1b, interleaved or halo")->check(CLI::IsMember({"1f1b", "interleaved", "halo"}));
+    command->add_option("--tp", synth.tp, "Ranks of a tensor parallel group");
+    command->add_option("--pp", synth.pp, "Pipeline stages");
+    command->add_option("--dp", synth.dp, "Data parallel replicas");
+    command->add_option("--grid-x", synth.grid_x, "Ranks along x (halo)");
+    command->add_option("--grid-y", synth.grid_y, "Ranks along y (halo)");
+    command->add_option("--steps", synth.steps, "Steps");
+    command->add_option("--micro-batches", synth.micro_batches, "Micro-batches a step");
+    command->add_option("--layers", synth.layers, "Layers of a stage");
+    command->add_option("--ranks-per-host", synth.ranks_per_host, "Ranks of a host");
+    command->add_option("--noise", synth.noise, "Of each piece of work and each transfer: 0.02 is 2 %")->check(CLI::Range(0.0, 1.0));
+    command->add_option("--pareto", synth.pareto, "Share of pieces with a long tail")->check(CLI::Range(0.0, 1.0));
+    command->add_option("--pauses", synth.pauses, "Share of a rank's steps with a pause")->check(CLI::Range(0.0, 1.0));
+    command->add_option("--clock-offset", synth.clock_offset_ns, "Hosts' clocks are off by up to so many ns");
+    command->add_option("--clock-drift", synth.clock_drift_ppm, "Hosts' clocks are fast or slow by up to so many ppm");
+    command->add_option("--fault", synth.faults, "What is wrong; may be given several times");
+    command->add_option("--seed", synth.seed, "Another one makes another run; the same one the same bytes");
+    command->footer(
+        "  --fault slow_compute@5,x=0.1,from=10            rank 5 is 10 % slower from step 10 on\n"
+        "  --fault slow_host@1,x=0.2,from=3,to=12          the ranks of host 1, for a while\n"
+        "  --fault slow_link@2-3,x=9,every=1/3             transfers between 2 and 3 take 10 times as long, every third step\n"
+        "  --fault host_stall@4,x=0.1                      rank 4 stops for a tenth of a step's work\n"
+        "  --fault stage_imbalance@1,x=0.15                pipeline stage 1 has more to do\n"
+        "  --fault input_imbalance@0,x=0.1                 replica 0 gets work that varies");
+  }
+
   int dispatch() {
+    if (app.got_subcommand("synth")) return make_synthetic_run(synth);
     if (app.got_subcommand("doctor")) return examine_machine(doctor);
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand("info")) return show_info(info);

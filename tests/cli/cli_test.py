@@ -56,10 +56,22 @@ class Case(unittest.TestCase):
 
 
 class Usage(Case):
+    def test_synth_writes_a_run_that_other_commands_read(self):
+        made = [self.call("synth", "-o", name, "--steps", "3", "--seed", "7", "--fault", "slow_compute@5,x=0.5",
+                          "--truth", name + ".json") for name in ("first", "again")]
+        self.assertEqual([each.returncode for each in made], [0, 0], made[0].stderr)
+        self.assertEqual(self.call("report", "first").returncode, 0)
+        first, again = ((pathlib.Path(self.folder) / name / "rank-5.mgt").read_bytes() for name in ("first", "again"))
+        self.assertEqual(first, again)
+        truth = json.loads((pathlib.Path(self.folder) / "first.json").read_text())
+        self.assertEqual([culprit["ranks"] for culprit in truth["culprits"]], [[5]])
+        for words in (["-o", "first"], ["-o", "x", "--fault", "tired@1"], ["-o", "x", "--tp", "2000"]):
+            self.assertEqual(self.call("synth", *words).returncode, 2, words)
+
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
         for words in (["--help"], *([name, "--help"] for name in
-                                    ("run", "info", "report", "export", "recover", "join", "hang", "analyze", "doctor"))):
+                                    ("run", "info", "report", "export", "recover", "join", "hang", "analyze", "doctor", "synth"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)

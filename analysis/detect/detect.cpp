@@ -1,0 +1,42 @@
+#include "analysis/detect/detect.h"
+
+#include "analysis/detect/culprits.h"
+
+namespace megascope::detect {
+namespace {
+
+constexpr std::size_t kLeastSteps = 5;
+
+}  // namespace
+
+std::string name_of(Cause cause) {
+  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+Detection detect(const RecordSource& source, const Options& options) {
+  const Reduced reduced = reduce(source, options);
+  Detection detection;
+  detection.step_count = static_cast<std::int32_t>(reduced.step_count);
+  detection.limitations = reduced.limitations;
+  for (const RankSteps& rank : reduced.ranks) detection.judged_ranks.push_back(rank.world_rank);
+  if (reduced.step_count < kLeastSteps) {
+    if (reduced.step_count > 0) detection.limitations.push_back("only " + std::to_string(reduced.step_count) + " steps: too few to judge");
+    return detection;
+  }
+  if (reduced.ranks.size() < 2) {
+    detection.limitations.emplace_back("a single rank has nobody to be compared with");
+    return detection;
+  }
+  const Peers peers = find_peers(reduced, source, options.groups);
+  const WorkSeries work = compare_work(reduced, peers);
+  Findings findings;
+  findings.ranks = slow_ranks(work, peers, options);
+  findings.classes = slow_classes(work, peers, options);
+  findings.stalls = stalled_ranks(work, options);
+  findings.links = slow_links(reduced, peers, options);
+  detection.culprits = name_culprits(reduced, peers, work, findings, options);
+  return detection;
+}
+
+}  // namespace megascope::detect

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/record/source.h"
+
+/// Which ranks, hosts, links or groups make a run slow, since when, and how. docs/detection.md has the method.
+namespace megascope::detect {
+
+enum class Cause : std::uint8_t {
+  kSlowCompute,     ///< one rank computes slower than those that do the same work
+  kSlowHost,        ///< all ranks of a host do
+  kSlowLink,        ///< messages between two ranks take longer
+  kHostStall,       ///< a rank pauses between operations, while its other work takes as long as its peers'
+  kStageImbalance,  ///< a pipeline stage has more to do, in every replica
+  kInputImbalance,  ///< what a replica has to do changes from step to step
+};
+/// "slow_compute", "slow_host" …
+std::string name_of(Cause cause);
+
+/// What shows it: the worst step of one rank.
+struct Evidence {
+  std::string what;             ///< "work between MPI calls", "transfer 2 -> 3"
+  std::int32_t world_rank = 0;
+  std::int32_t step = 0;
+  std::uint64_t begin_ns = 0;   ///< of that rank's step
+  std::uint64_t end_ns = 0;
+  double observed_ns = 0.0;
+  double expected_ns = 0.0;     ///< what its peers, or its own other steps, took
+  std::int32_t peer_count = 0;  ///< 0: compared with its own past
+};
+
+struct Culprit {
+  Cause cause = Cause::kSlowCompute;
+  std::vector<std::int32_t> ranks;  ///< world ranks, ascending; of a link its two ends
+  std::vector<std::string> hosts;   ///< of those ranks, each once
+  std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
+  double factor = 1.0;              ///< time over expected time, in the steps in which it was slow
+  std::int32_t onset_step = 0;
+  std::int32_t last_step = 0;
+  std::int32_t active_steps = 0;    ///< between the two, in which it was slow
+  double cost_fraction = 0.0;       ///< of the time of all steps: what its excess work comes to
+  double confidence = 0.0;          ///< 1 − the chance that noise alone does this anywhere in the run
+  Evidence evidence;
+};
+
+/// Steps known by definition, where the program tells them: by index in world_ranks(), the time at which each ends, ascending.
+struct StepMarks {
+  std::vector<std::vector<std::uint64_t>> end_ns;
+};
+/// Groups known by definition: for each name ("tp", "pp", "dp") the index of the group's member, by index in world_ranks().
+/// Ranks of equal "pp" do the same work; of equal "dp" are a replica.
+using GroupIndices = std::map<std::string, std::vector<std::int32_t>>;
+
+struct Options {
+  double false_alarm_rate = 3e-4;  ///< chance that a healthy run gets any culprit, where noise is as the model says
+  double least_factor = 1.012;     ///< below which a difference is not worth a word
+  double clock_error_ns = 1'000.0; ///< between any two ranks; a link must be slower by more than four times this
+  const StepMarks* steps = nullptr;       ///< null: found in the sequence of calls
+  const GroupIndices* groups = nullptr;   ///< null: found from communicators and messages
+};
+
+struct Detection {
+  std::vector<Culprit> culprits;  ///< the most expensive first
+  std::int32_t step_count = 0;    ///< 0: no steps were found, and nothing was judged
+  std::vector<std::int32_t> judged_ranks;    ///< world ranks
+  std::vector<std::string> limitations;      ///< sentences on what could not be judged
+};
+
+/// Two passes over the records: a short one that finds the steps, a streaming one that sums them up. Memory: 48 bytes a rank
+/// and step, 4 a link and step, and the messages in flight. Times of the source are on one clock, as well as `options` says.
+Detection detect(const RecordSource& source, const Options& options = {});
+
+}  // namespace megascope::detect

@@ -1,0 +1,143 @@
+#include "analysis/detect/rank_reader.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace megascope::detect {
+namespace {
+
+std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
+  key = (key ^ part) * 0x9E3779B97F4A7C15U;
+  return key ^ (key >> 29);
+}
+
+}  // namespace
+
+double RankSteps::work_ns(std::size_t step) const {
+  const auto& parts = steps[step].work_ns;
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
+                       const std::vector<std::uint64_t>* marks)
+    : index_of_(index_of), marks_(marks), index_(static_cast<std::size_t>(index_of[static_cast<std::size_t>(world_rank)])),
+      world_ranks_(source.process(world_rank)) {
+  const ProcessDefinitions& process = source.process(world_rank);
+  result_.world_rank = world_rank;
+  result_.host = process.info.host;
+  result_.comm_use.resize(process.comms.size());
+  for (const RegionDefinition& region : process.regions) {
+    if (name_of_region_.size() <= region.id) name_of_region_.resize(region.id + std::size_t{1});
+    name_of_region_[region.id] = std::hash<std::string>()(region.name);
+  }
+  for (const CommDefinition& comm : process.comms) {
+    name_of_comm_.push_back(comm.global_name);
+    size_of_comm_.push_back(static_cast<std::uint64_t>(rank_count(comm.members)));
+  }
+  if (marks == nullptr) marker_ = find_step_marker(source, world_rank);
+  if (has_steps() && !process.locations.empty()) calls_ = source.calls(world_rank, judged_location(process));
+}
+
+bool RankReader::ends_step(const Call& call) const {
+  if (marks_ == nullptr) return marker_.matches(call);
+  return result_.steps.size() < marks_->size() && call.leave_ns >= (*marks_)[result_.steps.size()];
+}
+
+void RankReader::add_gap(std::uint64_t gap_ns) {
+  row_.work_ns[part_of(row_.call_count++)] += static_cast<float>(gap_ns);
+}
+
+bool RankReader::read_step(Transfers& transfers) {
+  if (calls_ == nullptr) return false;
+  for (Call call; calls_->next(call);) {
+    if (call.depth != 0) continue;
+    if (!has_begun_) {  // what is before the program's first call is no work of a step
+      has_begun_ = true;
+      result_.begin_ns = last_leave_ns_ = call.enter_ns;
+    }
+    add_gap(call.enter_ns > last_leave_ns_ ? call.enter_ns - last_leave_ns_ : 0);
+    row_.in_mpi_ns += static_cast<float>(time_inside(call));
+    last_leave_ns_ = std::max(last_leave_ns_, call.leave_ns);
+    if (!call.facts.empty()) {
+      note_kind(call);
+      add_facts(call, transfers);
+    }
+    if (!ends_step(call)) continue;
+    end_step(call.leave_ns);
+    return true;
+  }
+  calls_.reset();
+  return false;
+}
+
+void RankReader::note_kind(const Call& call) {
+  const std::uint64_t name = call.region < name_of_region_.size() ? name_of_region_[call.region] : call.region;
+  const std::uint64_t size = call.comm < size_of_comm_.size() ? size_of_comm_[call.comm] : 0;
+  const std::uint64_t token = mixed(name, size);
+  hash_ = mixed(hash_, token);
+  if (!result_.steps.empty() && result_.steps.size() % 16 != 1) return;  // new kinds are looked for now and then
+  const auto at = std::lower_bound(kinds_.begin(), kinds_.end(), token);
+  if (at == kinds_.end() || *at != token) kinds_.insert(at, token);
+}
+
+void RankReader::add_facts(const Call& call, Transfers& transfers) {
+  for (const Fact& fact : call.facts) {
+    switch (fact.kind) {
+      case FactKind::kCollective:
+      case FactKind::kCollectiveRequest:
+        if (fact.comm < result_.comm_use.size()) ++result_.comm_use[fact.comm];
+        break;
+      case FactKind::kRecvRequest:
+        if (fact.request != kNoRequest) posted_[fact.request] = call.enter_ns;
+        if (is_first_message_) result_.first_source = world_ranks_.of(fact.comm, fact.peer);
+        is_first_message_ = false;
+        break;
+      case FactKind::kSend:
+      case FactKind::kSendRequest:
+      case FactKind::kRecv:
+      case FactKind::kRecvComplete: add_message(call, fact, transfers); break;
+      default: break;
+    }
+  }
+  transfers.end_call(call.facts.size());
+}
+
+void RankReader::add_message(const Call& call, const Fact& fact, Transfers& transfers) {
+  const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
+  const std::int32_t peer = world_ranks_.of(fact.comm, fact.peer);
+  if (is_first_message_) result_.first_source = is_send ? kNoPeer : peer;
+  is_first_message_ = false;
+  std::uint64_t posted_ns = call.enter_ns;
+  if (fact.kind == FactKind::kRecvComplete) (void)posted_.take(fact.request, posted_ns);
+  if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size() || index_of_[static_cast<std::size_t>(peer)] < 0) return;
+  result_.has_messages = true;
+  const auto other = static_cast<std::size_t>(index_of_[static_cast<std::size_t>(peer)]);
+  const Transfers::Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other, is_send ? other : index_, fact.tag,
+                                     fact.bytes};
+  if (is_send) transfers.sent(envelope, call.enter_ns);
+  else transfers.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+}
+
+void RankReader::end_step(std::uint64_t end_ns) {
+  row_.end_ns = end_ns;
+  result_.steps.push_back(row_);
+  row_ = {};
+  is_first_message_ = true;
+  if (votes_ == 0) {
+    candidate_ = hash_;
+    candidate_steps_ = 0;
+  }
+  votes_ += hash_ == candidate_ ? 1 : -std::uint64_t{1};
+  candidate_steps_ += hash_ == candidate_ ? 1 : 0;
+  hash_ = 0;
+}
+
+RankSteps RankReader::take() {
+  result_.sequence = candidate_;
+  result_.sequence_share = result_.steps.empty() ? 0.0 : static_cast<double>(candidate_steps_) / static_cast<double>(result_.steps.size());
+  for (const std::uint64_t kind : kinds_) result_.vocabulary = mixed(result_.vocabulary, kind);
+  return std::move(result_);
+}
+
+}  // namespace megascope::detect

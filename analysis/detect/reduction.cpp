@@ -1,0 +1,78 @@
+#include "analysis/detect/reduction.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "analysis/detect/rank_reader.h"
+
+namespace megascope::detect {
+namespace {
+
+constexpr double kLeastShareOfSteps = 0.8;
+
+std::string list(const std::vector<std::int32_t>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return ranks.size() > 8 ? text + ", …" : text;
+}
+
+/// Ranks whose steps are far from as many as the others' are not judged, and the rest to the last step that all have.
+void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Reduced& result) {
+  std::vector<std::size_t> counts;
+  for (const RankSteps& rank : ranks) counts.push_back(rank.steps.size());
+  std::sort(counts.begin(), counts.end());
+  const std::size_t usual = counts.empty() ? 0 : counts[counts.size() / 2];
+  std::vector<std::int32_t> left_out;
+  std::vector<std::size_t> new_index(ranks.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto count = static_cast<double>(ranks[i].steps.size());
+    const bool is_usual = usual > 0 && count >= kLeastShareOfSteps * static_cast<double>(usual) &&
+                          count * kLeastShareOfSteps <= static_cast<double>(usual);
+    if (!is_usual) {
+      left_out.push_back(ranks[i].world_rank);
+      continue;
+    }
+    new_index[i] = result.ranks.size();
+    result.step_count = result.ranks.empty() ? ranks[i].steps.size() : std::min(result.step_count, ranks[i].steps.size());
+    result.ranks.push_back(std::move(ranks[i]));
+  }
+  for (Link& link : links) {
+    link.from = new_index[link.from];
+    link.to = new_index[link.to];
+    if (link.from == SIZE_MAX || link.to == SIZE_MAX) continue;
+    link.steps.resize(result.step_count);
+    result.links.push_back(std::move(link));
+  }
+  if (usual == 0) result.limitations.emplace_back("no steps were found: no call comes back at even distances");
+  else if (!left_out.empty()) result.limitations.push_back("not judged, since their steps could not be told or are too few: ranks " + list(left_out));
+}
+
+}  // namespace
+
+Reduced reduce(const RecordSource& source, const Options& options) {
+  const std::vector<std::int32_t>& world_ranks = source.world_ranks();
+  std::vector<std::int32_t> index_of(static_cast<std::size_t>(std::max(source.world_size(), 0)), -1);
+  for (std::size_t i = 0; i < world_ranks.size(); ++i) {
+    const auto at = static_cast<std::size_t>(world_ranks[i]);
+    if (at >= index_of.size()) index_of.resize(at + 1, -1);
+    index_of[at] = static_cast<std::int32_t>(i);
+  }
+  std::deque<RankReader> readers;
+  for (std::size_t i = 0; i < world_ranks.size(); ++i) {
+    const bool has_marks = options.steps != nullptr && i < options.steps->end_ns.size();
+    readers.emplace_back(source, world_ranks[i], index_of, has_marks ? &options.steps->end_ns[i] : nullptr);
+  }
+  Transfers transfers;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (RankReader& reader : readers) goes_on |= reader.read_step(transfers);
+  }
+  std::vector<RankSteps> ranks;
+  for (RankReader& reader : readers) ranks.push_back(reader.take());
+  std::vector<Link> links = transfers.take_links();
+  Reduced result;
+  keep_comparable(ranks, links, result);
+  return result;
+}
+
+}  // namespace megascope::detect

@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "analysis/detect/statistics.h"
+#include "analysis/detect/work_judge.h"
+
+namespace megascope::detect {
+namespace {
+
+constexpr double kUsual = 1.0 / 3.0;    ///< quantile of a class that stands for it: up to two thirds may be slow
+constexpr double kLeastNoise = 2e-4;
+constexpr double kHeavyPart = 0.03;     ///< of the step's work: lighter parts say nothing of a factor
+constexpr std::size_t kLeastParts = 4;  ///< of them, to tell a pause from slow work
+constexpr std::size_t kLeastPeers = 4; ///< members of a class that tell one step's usual parts
+constexpr std::size_t kTrimmed = 2;     ///< parts left out at either end
+
+using Parts = std::array<double, kParts>;
+
+double total(const Parts& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+
+/// What the parts of a step usually take: in the class at that step; in a small class over all steps too.
+std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::size_t>& members) {
+  std::vector<Parts> usual(reduced.step_count);
+  std::vector<double> values;
+  const bool is_small = members.size() < kLeastPeers;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    if (is_small) values.clear();
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      if (!is_small) values.clear();
+      for (const std::size_t rank : members) values.push_back(reduced.ranks[rank].steps[step].work_ns[part]);
+      if (!is_small) usual[step][part] = quantile(values, kUsual);
+    }
+    if (!is_small) continue;
+    const double middle = median(values);
+    for (Parts& parts : usual) parts[part] = middle;
+  }
+  return usual;
+}
+
+/// One rank's step against the usual.
+struct Compared {
+  double log_factor = 0.0;
+  double stall = 0.0;
+  double part_noise = 0.0;   ///< standard deviation of one part's log factor
+  std::size_t parts = 0;
+};
+
+/// has_parts: its calls are as many as usual, so that its parts are the same work.
+Compared compare_step(const std::array<float, kParts>& work, const Parts& usual, bool has_parts) {
+  Compared result;
+  const double all = total(usual);
+  std::array<std::size_t, kParts> order{};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    if (usual[part] > kHeavyPart * all && work[part] > 0.0F) order[result.parts++] = part;
+  }
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  if (result.parts == 0 || sum <= 0.0) return result;
+  if (result.parts < kLeastParts || !has_parts) {
+    result.parts = std::min(result.parts, kLeastParts - 1);
+    result.log_factor = std::log(sum / all);
+    return result;
+  }
+  const auto heavy = std::span(order).first(result.parts);
+  const auto ratio = [&](std::size_t part) { return work[part] / usual[part]; };
+  std::sort(heavy.begin(), heavy.end(), [&](std::size_t a, std::size_t b) { return ratio(a) < ratio(b); });
+  const std::size_t trimmed = std::min(kTrimmed, (heavy.size() - 2) / 2);
+  double time = 0.0;
+  double expected = 0.0;
+  for (const std::size_t part : heavy.subspan(trimmed, heavy.size() - 2 * trimmed)) {
+    time += work[part];
+    expected += usual[part];
+  }
+  result.log_factor = std::log(time / expected);
+  constexpr double kRange[] = {0.594, 0.990, 1.283, 1.514, 1.704};  // of the second to the last but one of 4 … 8 normal values
+  result.part_noise = std::log(ratio(heavy[heavy.size() - 2]) / ratio(heavy[1])) / kRange[heavy.size() - kLeastParts];
+  const double factor = time / expected;
+  const std::size_t worst = heavy.back();
+  result.stall = std::max(0.0, (work[worst] / factor - usual[worst]) / all);
+  return result;
+}
+
+/// Spread around each rank's own median, of all ranks of a class.
+double class_noise_of(const std::vector<std::vector<double>>& excess, const std::vector<std::size_t>& members) {
+  std::vector<double> off;
+  for (const std::size_t rank : members) {
+    std::vector<double> values = excess[rank];
+    const double middle = median(values);
+    for (const double value : excess[rank]) off.push_back(value - middle);
+  }
+  return spread(std::move(off));
+}
+
+/// Against the class at each step. Of two ranks each is the other's measure: neither is the class.
+void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSeries& work, std::vector<double>& level) {
+  std::vector<double> values;
+  for (const std::size_t rank : members) values.push_back(work.excess[rank][step]);
+  const double usual = quantile(values, kUsual);
+  level[step] += usual;
+  if (members.size() == 2) {
+    const double difference = work.excess[members[0]][step] - work.excess[members[1]][step];
+    work.excess[members[0]][step] = difference;
+    work.excess[members[1]][step] = -difference;
+    return;
+  }
+  for (const std::size_t rank : members) work.excess[rank][step] -= usual;
+}
+
+/// What the ranks of a class vary by, and what they would, were the parts of a step independent. part_noise: standard deviation of
+/// the middle parts; 0: there are too few parts to tell.
+void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts, WorkSeries& work) {
+  constexpr double kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
+  constexpr double kUnknownNoise = 1.8;  // without parts nothing tells uneven work from pauses
+  const double widened = members.size() == 2 ? std::sqrt(2.0) : 1.0;
+  const double independent = kTrimmedNoise * part_noise / std::sqrt(parts);
+  const double pooled = members.size() > 2 ? class_noise_of(work.excess, members) : 0.0;
+  std::vector<double> own;
+  for (const std::size_t rank : members) own.push_back(noise_of(work.excess[rank]));
+  const double usual = median(own);
+  for (const std::size_t rank : members) {
+    work.shared_noise[rank] = std::max({members.size() > 2 ? pooled : usual, widened * independent, kLeastNoise});
+    work.noise[rank] = std::max(work.shared_noise[rank], noise_of(work.excess[rank]));
+    work.independent[rank] = part_noise > 0.0 ? independent : std::max(kUnknownNoise * usual, kLeastNoise);
+  }
+}
+
+std::uint32_t usual_calls(const Reduced& reduced, const std::vector<std::size_t>& members, std::size_t first, std::size_t last) {
+  std::vector<double> counts;
+  for (const std::size_t rank : members) {
+    for (std::size_t step = first; step < last; ++step) counts.push_back(reduced.ranks[rank].steps[step].call_count);
+  }
+  return static_cast<std::uint32_t>(median(counts));
+}
+
+/// Steps with more or fewer calls than usual have other parts: of a small class, which is measured by its other steps, they say
+/// nothing (the first step of a program is often one), unless there are many of them.
+void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+  const std::uint32_t usual = usual_calls(reduced, members, 0, reduced.step_count);
+  for (const std::size_t rank : members) {
+    std::vector<double> others;
+    const auto is_unusual = [&](std::size_t step) { return reduced.ranks[rank].steps[step].call_count != usual; };
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      if (!is_unusual(step)) others.push_back(work.excess[rank][step]);
+    }
+    if (3 * others.size() < 2 * reduced.step_count) continue;
+    const double middle = median(others);
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      if (!is_unusual(step)) continue;
+      work.excess[rank][step] = step > 0 ? work.excess[rank][step - 1] : others.empty() ? 0.0 : middle;
+      work.stall[rank][step] = 0.0;
+    }
+    if (is_unusual(0) && reduced.step_count > 1) work.excess[rank][0] = work.excess[rank][1];
+  }
+}
+
+void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+  const std::vector<Parts> usual = usual_parts(reduced, members);
+  std::vector<double> noises;
+  double parts = 1.0;
+  std::vector<std::uint32_t> usual_count;
+  for (std::size_t step = 0; step < reduced.step_count; ++step) usual_count.push_back(usual_calls(reduced, members, step, step + 1));
+  const bool is_small = members.size() < kLeastPeers;
+  for (const std::size_t rank : members) {
+    for (std::size_t step = 0; step < reduced.step_count; ++step) {
+      const StepRow& row = reduced.ranks[rank].steps[step];
+      const Compared one = compare_step(row.work_ns, usual[step], is_small || row.call_count == usual_count[step]);
+      work.excess[rank][step] = one.log_factor;
+      work.stall[rank][step] = one.stall;
+      if (one.parts < kLeastParts) continue;
+      noises.push_back(one.part_noise);
+      parts = std::max(parts, static_cast<double>(one.parts));
+    }
+  }
+  if (members.size() < kLeastPeers) leave_out_unusual(reduced, members, work);
+  std::vector<double> level;
+  for (std::size_t step = 0; step < reduced.step_count; ++step) {
+    level.push_back(std::log(std::max(total(usual[step]), 1.0)));
+    centre(members, step, work, level);
+  }
+  work.class_level.push_back(std::move(level));
+  set_noise(members, median(noises), parts, work);
+}
+
+/// Mean correlation of the classes' changes from step to step; single leaps do not count.
+double correlation_of(const std::vector<std::vector<double>>& levels) {
+  std::vector<std::vector<double>> changes;
+  for (const std::vector<double>& level : levels) {
+    const double most = 2.5 * std::max(noise_of_differences(level), kLeastNoise);
+    std::vector<double>& mine = changes.emplace_back();
+    double squares = 0.0;
+    for (std::size_t step = 1; step < level.size(); ++step) {
+      mine.push_back(std::clamp(level[step] - level[step - 1], -most, most));
+      squares += mine.back() * mine.back();
+    }
+    for (double& change : mine) change /= std::sqrt(std::max(squares, 1e-30));
+  }
+  double sum = 0.0;
+  for (std::size_t step = 0; step < changes[0].size(); ++step) {
+    double all = 0.0;
+    double squares = 0.0;
+    for (const auto& mine : changes) {
+      all += mine[step];
+      squares += mine[step] * mine[step];
+    }
+    sum += all * all - squares;
+  }
+  const auto count = static_cast<double>(levels.size());
+  return sum / (count * (count - 1.0));
+}
+
+/// What all classes have in common in a step, where they go up and down together.
+std::vector<double> common_of(const std::vector<std::vector<double>>& levels, std::size_t step_count) {
+  constexpr double kTogether = 0.4;
+  std::vector<double> common(step_count, 0.0);
+  if (levels.size() < 3 || correlation_of(levels) < kTogether) return common;
+  std::vector<double> middles;
+  for (auto level : levels) middles.push_back(median(level));
+  std::vector<double> values;
+  for (std::size_t step = 0; step < step_count; ++step) {
+    values.clear();
+    for (std::size_t i = 0; i < levels.size(); ++i) values.push_back(levels[i][step] - middles[i]);
+    common[step] = median(values);
+  }
+  return common;
+}
+
+}  // namespace
+
+WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
+  const std::size_t count = reduced.ranks.size();
+  WorkSeries work;
+  work.excess.assign(count, std::vector<double>(reduced.step_count, 0.0));
+  work.stall = work.excess;
+  work.noise.assign(count, 0.0);
+  work.shared_noise.assign(count, 0.0);
+  work.independent.assign(count, 0.0);
+  for (const auto& members : peers.classes) compare_class(reduced, members, work);
+  const std::vector<double> common = common_of(work.class_level, reduced.step_count);
+  for (std::size_t i = 0; i < peers.classes.size(); ++i) {
+    std::vector<double>& level = work.class_level[i];
+    for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
+    const double independent = work.independent[peers.classes[i][0]] / std::sqrt(static_cast<double>(peers.classes[i].size()));
+    work.class_least_noise.push_back(independent);
+    work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
+  }
+  return work;
+}
+
+}  // namespace megascope::detect

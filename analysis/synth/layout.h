@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/synth/run_spec.h"
+#include "core/record/definitions.h"
+
+namespace megascope::synth {
+
+/// Roles of a grid's communicators; CommIds of a rank follow this order, without those of one member.
+enum class CommRole : std::uint8_t { kWorld, kTensor, kPipeline, kData, kModel };
+inline constexpr std::size_t kCommRoleCount = 5;
+
+struct Coordinates {
+  std::int32_t tp = 0;
+  std::int32_t pp = 0;
+  std::int32_t dp = 0;
+};
+
+/// Who is where. Ranks of a grid count as Megatron does: tensor fastest, then data, then pipeline.
+class Layout {
+ public:
+  explicit Layout(const RunSpec& spec);
+
+  Coordinates coordinates(std::int32_t rank) const;
+  std::int32_t rank_of(const Coordinates& at) const { return at.tp + spec_.tp * (at.dp + spec_.dp * at.pp); }
+  std::int32_t host_of(std::int32_t rank) const { return rank / spec_.ranks_per_host; }
+  static std::string host_name(std::int32_t host) { return "n" + std::to_string(host); }
+
+  /// World ranks of the rank's communicator, in order; the role is one that it has.
+  std::vector<std::int32_t> members(CommRole role, std::int32_t rank) const;
+  /// kNoComm where the communicator would have one member.
+  CommId comm_id(CommRole role) const { return ids_[static_cast<std::size_t>(role)]; }
+  std::vector<CommDefinition> definitions(std::int32_t rank) const;
+
+ private:
+  RunSpec spec_;
+  CommId ids_[kCommRoleCount];
+};
+
+}  // namespace megascope::synth

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/synth/layout.h"
+#include "analysis/synth/run_spec.h"
+
+namespace megascope::synth {
+
+/// What a fault of a spec comes to: in the words of the detection's answer, and never shown to it.
+struct TrueCulprit {
+  FaultKind kind = FaultKind::kSlowCompute;
+  std::vector<std::int32_t> ranks;  ///< ascending; of a link its two ends
+  std::vector<std::string> hosts;
+  std::map<std::string, std::int32_t> groups;  ///< "pp": 3
+  double factor = 1.0;
+  std::int32_t onset_step = 0;
+  std::int32_t last_step = 0;
+};
+
+/// "slow_compute", "slow_host" …
+std::string name_of(FaultKind kind);
+
+/// The culprits of a run, in the order of its faults; those that begin after its end left out.
+std::vector<TrueCulprit> truth_of(const RunSpec& spec);
+
+}  // namespace megascope::synth

@@ -1,0 +1,48 @@
+#include "core/trace/process_header.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace megascope::trace {
+
+void begin_header(FileHeader& header, const ProcessInfo& info) {
+  const ClockPoint& first = info.clock_points.front();
+  std::memcpy(header.magic, kFileMagic, sizeof header.magic);
+  header.version = kFormatVersion;
+  header.header_bytes = kFileHeaderBytes;
+  header.world_rank = info.world_rank;
+  header.world_size = info.world_size;
+  header.pid = info.pid;
+  header.clock_kind = static_cast<std::uint32_t>(info.clock);
+  header.thread_level = static_cast<std::uint32_t>(info.thread_level);
+  header.end_state = static_cast<std::uint32_t>(EndState::kRunning);
+  header.is_solo = info.is_solo ? 1 : 0;
+  header.start_ticks = info.start_ticks;
+  header.first_moment_ticks = first.ticks;
+  header.first_moment_monotonic_ns = first.monotonic_ns;
+  header.first_moment_realtime_ns = first.realtime_ns;
+  const std::size_t length = std::min(info.run_id.size(), sizeof header.run_id - 1);
+  std::memcpy(header.run_id, info.run_id.data(), length);
+}
+
+void end_header(FileHeader& header, EndState state, const ClockPoint& last) {
+  header.end_ticks = last.ticks;
+  header.end_monotonic_ns = last.monotonic_ns;
+  header.end_realtime_ns = last.realtime_ns;
+  header.end_state = static_cast<std::uint32_t>(state);
+}
+
+std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
+  std::vector<DefinitionBytes> all{
+      encode_property(kPropertyHost, info.host),           encode_property(kPropertyProgram, info.program),
+      encode_property(kPropertyCommandLine, info.command_line), encode_property(kPropertyMpiLibrary, info.mpi_library),
+      encode_property(kPropertyJob, info.job),             encode_property(kPropertyRunFolder, info.run_folder)};
+  for (const LauncherFact& fact : info.launcher) all.push_back(encode_property(fact.name, fact.value));
+  all.push_back(encode_property(kPropertyWorld, info.world));
+  all.push_back(encode_property(kPropertyParentWorld, info.parent_world));
+  all.push_back(encode_property(kPropertyClockDomain, info.clock_domain));
+  for (const ClockSample& sample : info.clock_samples) all.push_back(encode(sample));
+  return all;
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,166 @@
+#include "analysis/detect/detect.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "analysis/detect/statistics.h"
+#include "analysis/synth/synth.h"
+#include "core/record/memory_source.h"
+
+/// What the detection says of runs whose fault is known, and of runs that it cannot judge. How often it is right is
+/// bench/detection's question.
+namespace megascope::detect {
+namespace {
+
+using synth::Fault;
+using synth::FaultKind;
+using synth::Pattern;
+using synth::RunSpec;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+RunSpec grid(std::int32_t tp, std::int32_t pp, std::int32_t dp, std::vector<Fault> faults = {}) {
+  RunSpec spec;
+  spec.tp = tp;
+  spec.pp = pp;
+  spec.dp = dp;
+  spec.layers = 2;
+  spec.ranks_per_host = 4;
+  spec.faults = std::move(faults);
+  return spec;
+}
+
+Detection judge(const RunSpec& spec) { return detect(synth::SynthRun(spec)); }
+
+TEST(Detect, FindsNothingInHealthyRuns) {
+  for (const RunSpec& spec : {grid(2, 2, 2), grid(1, 4, 1), grid(4, 1, 2), grid(1, 1, 2), grid(1, 2, 1)}) {
+    const Detection detection = judge(spec);
+    EXPECT_THAT(detection.culprits, IsEmpty());
+    EXPECT_THAT(detection.limitations, IsEmpty());
+    EXPECT_EQ(detection.step_count, 20);
+  }
+}
+
+TEST(Detect, NamesASlowRankWithOnsetFactorAndCost) {
+  const Detection detection = judge(grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.2}}));
+  ASSERT_EQ(detection.culprits.size(), 1u);
+  const Culprit& culprit = detection.culprits[0];
+  EXPECT_EQ(culprit.cause, Cause::kSlowCompute);
+  EXPECT_THAT(culprit.ranks, ElementsAre(5));
+  EXPECT_THAT(culprit.hosts, ElementsAre("n1"));
+  EXPECT_EQ(culprit.onset_step, 6);
+  EXPECT_EQ(culprit.last_step, 19);
+  EXPECT_EQ(culprit.active_steps, 14);
+  EXPECT_NEAR(culprit.factor, 1.2, 0.02);
+  EXPECT_GT(culprit.cost_fraction, 0.03);
+  EXPECT_LT(culprit.cost_fraction, 0.2);
+  EXPECT_GT(culprit.confidence, 0.999);
+  EXPECT_EQ(culprit.evidence.world_rank, 5);
+  EXPECT_EQ(culprit.evidence.peer_count, 3);
+  EXPECT_NEAR(culprit.evidence.observed_ns / culprit.evidence.expected_ns, 1.2, 0.02);
+}
+
+TEST(Detect, TellsWhatTheReferenceCannot) {
+  // A whole stage, one replica, no tensor group, two ranks, every third step, a link ten times slower.
+  struct Expected {
+    RunSpec spec;
+    Cause cause;
+    std::vector<std::int32_t> ranks;
+    double factor;
+  };
+  const Expected all[] = {
+      {grid(2, 2, 2, {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.3}}), Cause::kStageImbalance, {4, 5, 6, 7}, 1.3},
+      {grid(2, 4, 1, {{.kind = FaultKind::kSlowCompute, .where = 3, .onset = 5, .severity = 0.3}}), Cause::kSlowCompute, {3}, 1.3},
+      {grid(1, 4, 2, {{.kind = FaultKind::kSlowCompute, .where = 2, .severity = 0.3}}), Cause::kSlowCompute, {2}, 1.3},
+      {grid(1, 1, 2, {{.kind = FaultKind::kSlowCompute, .where = 1, .onset = 4, .severity = 0.3}}), Cause::kSlowCompute, {1}, 1.3},
+      {grid(2, 2, 2, {{.kind = FaultKind::kSlowCompute, .where = 0, .onset = 2, .period = 3, .severity = 0.3}}), Cause::kSlowCompute, {0}, 1.3},
+      {grid(2, 2, 2, {{.kind = FaultKind::kSlowLink, .where = 1, .to = 5, .severity = 9.0}}), Cause::kSlowLink, {1, 5}, 10.0},
+      {grid(2, 2, 2, {{.kind = FaultKind::kHostStall, .where = 6, .severity = 0.3}}), Cause::kHostStall, {6}, 1.3},
+      {grid(4, 2, 2, {{.kind = FaultKind::kSlowHost, .where = 2, .onset = 6, .severity = 0.3}}), Cause::kSlowHost, {8, 9, 10, 11}, 1.3},
+  };
+  for (const Expected& expected : all) {
+    const Detection detection = judge(expected.spec);
+    ASSERT_EQ(detection.culprits.size(), 1u) << name_of(expected.cause);
+    const Culprit& culprit = detection.culprits[0];
+    EXPECT_EQ(culprit.cause, expected.cause) << name_of(culprit.cause);
+    EXPECT_EQ(culprit.ranks, expected.ranks);
+    EXPECT_NEAR(culprit.factor - 1.0, expected.factor - 1.0, 0.2 * (expected.factor - 1.0));
+    EXPECT_NEAR(culprit.onset_step, expected.spec.faults[0].onset, 1);
+  }
+}
+
+TEST(Detect, NamesSeveralCulprits) {
+  RunSpec spec = grid(2, 2, 4, {{.kind = FaultKind::kSlowCompute, .where = 1, .severity = 0.2},
+                                {.kind = FaultKind::kSlowCompute, .where = 3, .onset = 8, .severity = 0.1},
+                                {.kind = FaultKind::kHostStall, .where = 12, .severity = 0.1}});
+  const Detection detection = judge(spec);
+  std::vector<std::int32_t> ranks;
+  for (const Culprit& culprit : detection.culprits) ranks.push_back(culprit.ranks[0]);
+  EXPECT_THAT(ranks, testing::UnorderedElementsAre(1, 3, 12));
+}
+
+TEST(Detect, WorksWithAThousandRanks) {
+  RunSpec spec = grid(8, 4, 32, {{.kind = FaultKind::kSlowCompute, .where = 700, .severity = 0.1}});
+  spec.micro_batches = 4;
+  spec.layers = 1;
+  spec.steps = 12;
+  const Detection detection = judge(spec);
+  ASSERT_EQ(detection.culprits.size(), 1u);
+  EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(700));
+}
+
+TEST(Detect, UsesStepsAndGroupsThatAreKnown) {
+  const RunSpec spec = grid(2, 2, 2, {{.kind = FaultKind::kStageImbalance, .where = 1, .severity = 0.2}});
+  const synth::SynthRun run(spec);
+  StepMarks marks;
+  for (const std::int32_t rank : run.world_ranks()) {
+    std::vector<std::uint64_t>& ends = marks.end_ns.emplace_back();
+    const auto calls = run.calls(rank, 0);
+    for (Call call; calls->next(call);) {
+      const bool is_norm = !call.facts.empty() && call.facts[0].kind == FactKind::kCollective && run.process(rank).comm(call.comm)->name == "model";
+      if (is_norm) ends.push_back(call.leave_ns);
+    }
+  }
+  const GroupIndices groups{{"pp", {0, 0, 0, 0, 1, 1, 1, 1}}, {"dp", {0, 0, 1, 1, 0, 0, 1, 1}}};
+  Options options;
+  options.steps = &marks;
+  options.groups = &groups;
+  const Detection detection = detect(run, options);
+  EXPECT_EQ(detection.step_count, 20);
+  ASSERT_EQ(detection.culprits.size(), 1u);
+  EXPECT_EQ(detection.culprits[0].groups.at("pp"), 1);
+}
+
+TEST(Detect, SaysWhatItCannotJudge) {
+  EXPECT_THAT(judge(grid(1, 1, 1)).limitations, testing::Not(IsEmpty()));
+  RunSpec brief = grid(2, 2, 2);
+  brief.steps = 3;
+  const Detection detection = judge(brief);
+  EXPECT_THAT(detection.culprits, IsEmpty());
+  ASSERT_FALSE(detection.limitations.empty());
+  EXPECT_THAT(detection.limitations[0], testing::HasSubstr("too few"));
+  MemorySource nothing(4);
+  EXPECT_EQ(detect(nothing).step_count, 0);
+}
+
+TEST(Statistics, FindsTheHighestIntervalAndTheStretchAbove) {
+  std::vector<double> values(30, 0.0);
+  for (std::size_t i = 10; i < 20; ++i) values[i] = 2.0;
+  const Interval interval = highest_interval(values);
+  EXPECT_NEAR(static_cast<double>(interval.first), 10.0, 1.0);
+  EXPECT_NEAR(interval.z, 2.0 * std::sqrt(10.0), 0.5);
+  const Interval stretch = stretch_above(values, 1.0);
+  EXPECT_EQ(stretch.first, 10u);
+  EXPECT_EQ(stretch.last, 19u);
+  EXPECT_GT(highest_against_rest(values).z, 4.0);
+}
+
+TEST(Statistics, ExactTails) {
+  EXPECT_NEAR(log_tail(1, 10, 0.1), std::log(1.0 - std::pow(0.9, 10)), 1e-6);
+  EXPECT_NEAR(log_tail(10, 10, 0.1), 10.0 * std::log(0.1), 1e-6);
+  EXPECT_DOUBLE_EQ(log_tail(0, 10, 0.1), 0.0);
+}
+
+}  // namespace
+}  // namespace megascope::detect
