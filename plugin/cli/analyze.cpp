@@ -64,7 +64,11 @@ int analyze_run(const AnalyzeArguments& arguments) {
   const analysis::CorrectedSource corrected(*run, causality.corrections);
   if (causality.violations_before != 0) matching = analysis::match_run(corrected, tables, states, jobs);  // in possible times
   const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
-  const AnalyzeView view{*run, tables, matching, waits, causality, clock_errors(*run)};
+  const std::vector<double> errors_ns = clock_errors(*run);
+  detect::Options options;
+  if (!errors_ns.empty()) options.clock_error_ns = std::max(options.clock_error_ns, 2 * errors_ns.back());
+  const detect::Detection detection = detect::detect(corrected, options);
+  const AnalyzeView view{*run, tables, matching, waits, causality, detection, errors_ns};
   const std::string text = arguments.as_json ? analyze_json(view) : analyze_text(view);
   std::fputs(text.c_str(), stdout);
   return has_finding(view) ? kFinding : kSuccess;

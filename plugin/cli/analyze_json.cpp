@@ -102,10 +102,11 @@ std::string analyze_json(const AnalyzeView& view) {
   Json json;
   json["verdict"] = verdict_text(view);
   json["slowdown"] = nullptr;
-  json["steps"] = nullptr;
+  json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();
+  for (const detect::Culprit& culprit : view.detection.culprits) json["culprits"].push_back(culprit_json(culprit));
   json["waits"] = waits_json(view);
   json["critical_path"] = path_json(view);
   json["per_rank"] = ranks_json(view);

@@ -134,6 +134,10 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
 std::string analyze_text(const AnalyzeView& view) {
   Lines lines;
   append(lines, verdict_text(view), 0);
+  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
+    lines.emplace_back();
+    append(lines, culprit_text(view, view.detection.culprits[i]), 0);
+  }
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
   place_tables(view, lines);

@@ -42,7 +42,7 @@ double median_outside_ns(const AnalyzeView& view) {
   return times[times.size() / 2];
 }
 
-std::string culprit_text(const AnalyzeView& view, const RankWaits& rank) {
+std::string main_cause_text(const AnalyzeView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   std::string text = fmt::format("Rank {} ({}) causes {} of it, {}", rank.world_rank,
                                  report::printable(view.host(rank.world_rank), kHostColumns),
@@ -71,7 +71,7 @@ const char* reason_text(Unmatched why) {
   return kTexts[static_cast<std::size_t>(why)];
 }
 
-bool has_finding(const AnalyzeView& view) { return view.matching.mismatch_count != 0; }
+bool has_finding(const AnalyzeView& view) { return view.matching.mismatch_count != 0 || !view.detection.culprits.empty(); }
 
 std::string verdict_text(const AnalyzeView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
@@ -82,11 +82,12 @@ std::string verdict_text(const AnalyzeView& view) {
   if (view.matching.message_count + view.matching.collective_count == 0) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }
+  const std::string culprit = view.detection.culprits.empty() ? std::string() : culprit_text(view, view.detection.culprits.front()) + " ";
   const double waited = share(static_cast<double>(waits.suffered_ns), static_cast<double>(waits.wall_ns));
   if (waited < kWorthTelling) {
-    return fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
+    return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
   }
-  std::string text = fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {} ({}). ",
+  std::string text = culprit + fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {} ({}). ",
                                  report::percent_text(waited), duration(static_cast<double>(waits.suffered_ns)),
                                  main_function(view), kind_name(main_kind(view)));
   const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
@@ -94,7 +95,7 @@ std::string verdict_text(const AnalyzeView& view) {
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) < std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
     return text + "No rank stands out as the cause.";
   }
-  return text + culprit_text(view, *first);
+  return text + main_cause_text(view, *first);
 }
 
 namespace {
@@ -130,6 +131,7 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
                                  duration(static_cast<double>(view.causality.moved_most_ns)),
                                  human_count(view.matching.violation_count)));
   }
+  limits.insert(limits.end(), view.detection.limitations.begin(), view.detection.limitations.end());
   add_unmatched("sends", view.matching.unmatched_sends, limits);
   add_unmatched("receives", view.matching.unmatched_receives, limits);
   add_unmatched("collectives", view.matching.partial_collectives, limits);
