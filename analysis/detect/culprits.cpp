@@ -115,6 +115,14 @@ class Namer {
     return finding;
   }
 
+  /// Beside what it is in the middle: a steady machine shows the least unevenness of a rank that is slow all the time.
+  static bool varies_by_much(std::vector<double> excess) {
+    constexpr double kLeastShare = 0.25;
+    std::sort(excess.begin(), excess.end());
+    const double spread = excess[excess.size() * 4 / 5] - excess[excess.size() / 5];
+    return spread > kLeastShare * std::fabs(excess[excess.size() / 2]);
+  }
+
   /// Is what the replica's ranks have in common uneven? The middle rank of each step: its noise falls with their number.
   bool replica_is_uneven(const std::vector<std::size_t>& ranks) const {
     std::vector<double> values;
@@ -124,11 +132,15 @@ class Namer {
       for (const std::size_t rank : ranks) values.push_back(work_.excess[rank][step]);
       series.push_back(median(values));
     }
+    const Finding finding = typical(ranks);
+    if (!varies_by_much({series.begin() + static_cast<std::ptrdiff_t>(finding.onset), series.begin() + static_cast<std::ptrdiff_t>(finding.last + 1)})) {
+      return false;
+    }
     double noise = 0.0;
     for (const std::size_t rank : ranks) noise = std::max(noise, work_.independent[rank]);
     const auto count = static_cast<double>(ranks.size());
     if (ranks.size() > 1) noise *= 1.25 / std::sqrt(count);
-    return is_uneven(series, 0.0, typical(ranks), noise * std::sqrt(2.0));
+    return is_uneven(series, 0.0, finding, noise * std::sqrt(2.0));
   }
 
   /// Most ranks of a replica are slow: the same in all its stages is what they are given to do.

@@ -41,6 +41,24 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
+/// All but the first, the most expensive, with which the verdict begins. What costs next to nothing is only counted.
+void add_other_culprits(const AnalyzeView& view, Lines& lines) {
+  constexpr double kWorthTelling = 0.005;  // of the run
+  std::size_t untold = 0;
+  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
+    const detect::Culprit& culprit = view.detection.culprits[i];
+    if (culprit.cost_fraction < kWorthTelling) {
+      ++untold;
+      continue;
+    }
+    lines.emplace_back();
+    append(lines, culprit_text(view, culprit), 0);
+  }
+  if (untold == 0) return;
+  lines.emplace_back();
+  append(lines, fmt::format("{} more that cost less than {} each are in --json.", untold, report::percent_text(kWorthTelling)), 0);
+}
+
 void rank_table(const AnalyzeView& view, Lines& lines) {
   std::vector<const RankWaits*> ranks;
   for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
@@ -134,10 +152,7 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
 std::string analyze_text(const AnalyzeView& view) {
   Lines lines;
   append(lines, verdict_text(view), 0);
-  for (std::size_t i = 1; i < view.detection.culprits.size(); ++i) {
-    lines.emplace_back();
-    append(lines, culprit_text(view, view.detection.culprits[i]), 0);
-  }
+  add_other_culprits(view, lines);
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
   place_tables(view, lines);
