@@ -151,6 +151,7 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
     opened = check_room(folder_, trace_bytes, facts_.world_size);
+    if (opened.is_ok() && collective.rank() == 0) opened = try_room(folder_, trace_bytes, collective.size());
     opened.update(check_memory(trace_bytes));
   }
   if (opened.is_ok()) {

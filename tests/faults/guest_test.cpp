@@ -157,17 +157,9 @@ TEST(RunFolder, AnExistingOneIsLeftAlone) {
   EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "-4"));
 }
 
-Ending run_with(const Trial& trial, const std::string& preload) {
-  Command command = trial.preloaded();
-  for (std::string& entry : command.environment) {
-    if (entry.starts_with("LD_PRELOAD=")) entry = "LD_PRELOAD=" + preload;
-  }
-  return run(command);
-}
-
 TEST(OtherTool, BehindUsIsNamedAndSeesNothing) {
   const Trial trial("finish");
-  const Ending ending = run_with(trial, std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_OTHER_TOOL);
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_OTHER_TOOL));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL " wraps MPI calls too: it is behind MegaScope and sees none of "
                                     "them; preload one of the two\n"), 1) << ending.err;
@@ -176,7 +168,7 @@ TEST(OtherTool, BehindUsIsNamedAndSeesNothing) {
 
 TEST(OtherTool, InFrontOfUsIsNamedAndNothingIsRecorded) {
   const Trial trial("finish");
-  const Ending ending = run_with(trial, MEGASCOPE_TEST_OTHER_TOOL ":" + std::string(MEGASCOPE_TEST_LIBRARY));
+  const Ending ending = run(trial.preloaded_with(MEGASCOPE_TEST_OTHER_TOOL ":" + std::string(MEGASCOPE_TEST_LIBRARY)));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "megascope: " MEGASCOPE_TEST_OTHER_TOOL " has an MPI_Init of its own in front of MegaScope's and passes "
                                     "no call on to it: nothing was recorded\n"), 1) << ending.err;
@@ -189,7 +181,7 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
   const Trial trial("finish");
   const std::string copy = trial.folder() / "copy.so";
   std::filesystem::copy_file(MEGASCOPE_TEST_LIBRARY, copy);
-  const Ending ending = run_with(trial, std::string(MEGASCOPE_TEST_LIBRARY) + ":" + copy);
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" + copy));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "megascope: " + copy + " is MegaScope too, and stays off\n"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "nothing was recorded"), 0) << ending.err;
@@ -199,7 +191,7 @@ TEST(OtherTool, ASecondMegaScopeStaysOff) {
 
 TEST(OtherTool, TheSameFileTwiceIsOne) {
   const Trial trial("finish");
-  const Ending ending = run_with(trial, std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_LIBRARY);
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_LIBRARY));
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(occurrences(ending.err, "stays off"), 0) << ending.err;
   EXPECT_EQ(trial.report_number("mpi_calls"), 602);

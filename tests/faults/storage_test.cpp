@@ -187,6 +187,20 @@ TEST(RunFolder, IsOnAFullDisk) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
+TEST(RunFolder, IsOnAFullQuota) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
+  EXPECT_GE(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
+  EXPECT_FALSE(std::filesystem::exists(trial.run_folder() + "/trace.otf2")) << "which libotf2 could not have written to its end";
+  EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
+  for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
+    EXPECT_EQ(entry.path().filename().string().find(".room"), std::string::npos) << "nothing is left behind";
+  }
+}
+
 TEST(Memory, ThatIsScarceEndsNoProgram) {
   int tried = 0;
   for (const rlim_t most_kib : {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {

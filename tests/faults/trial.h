@@ -47,6 +47,8 @@ class Trial {
 
   Command bare() const;
   Command preloaded() const;
+  /// With something else in LD_PRELOAD.
+  Command preloaded_with(const std::string& preload) const;
 
   std::string run_folder() const { return folder_ / "run"; }
   std::string scratch() const { return folder_ / "scratch"; }
