@@ -113,7 +113,8 @@ class BadInput(Case):
         self.record("die", 2)
         subprocess.run([MEGASCOPE, "recover", self.run_folder, "--scratch", self.scratch], capture_output=True, timeout=100, check=False)
         found = self.found()
-        self.assertEqual(found["matching"]["collectives"], STEPS // 2 + 2)
+        # The last one is that in which the others wait, if they came to it before the launcher ended them.
+        self.assertIn(found["matching"]["collectives"], (STEPS // 2 + 1, STEPS // 2 + 2))
         self.assertEqual(found["matching"]["mismatches"], [])
         self.assertTrue(any("before MPI_Finalize" in limit for limit in found["limits"]), found["limits"])
 
