@@ -20,7 +20,7 @@ bool put(const char* key, const std::string& text);
 /// What `rank` of this process's world has put up. One local question.
 Answer get(std::int32_t rank, const char* key, std::string& text);
 /// The same of what was put up after PMPI_Init, asked of the other's node again (under Slurm 0.5 ms; elsewhere a second at most).
-/// kNothing also where such things cannot be seen.
+/// kText, and no text, where such things cannot be seen and nobody has to wait for them.
 Answer get_late(std::int32_t rank, const char* key, std::string& text);
 /// After PMPI_Init. Where the MPI library has the same connection, ours is given back; it serves until PMPI_Finalize. Then a
 /// program whose end we do not see (PMPI_Finalize, or MPI_Finalize found by dlsym) has ended well for its launcher.

@@ -114,7 +114,8 @@ Answer get(std::int32_t rank, const char* key, std::string& text) {
   return Answer::kText;
 }
 
-Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kNothing; }  // the proxy keeps what it had
+/// The proxy keeps what it had, so it cannot tell; MPICH leaves its start when all are there, and needs nobody to wait.
+Answer get_late(std::int32_t, const char*, std::string&) { return Answer::kText; }
 
 void share() {}
 void close() {}  // MPICH ends it

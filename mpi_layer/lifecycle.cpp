@@ -66,11 +66,35 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 
 namespace {
 
+/// While it lives, what goes wrong on MPI_COMM_WORLD is told to us and not to the application's error handler.
+class OwnErrors {
+ public:
+  OwnErrors() {
+    is_set_ = twin<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
+              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) == MPI_SUCCESS;
+  }
+  ~OwnErrors() {
+    if (!is_set_) return;
+    twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, theirs_);
+    twin<Fn::Errhandler_free>()(&theirs_);
+  }
+  OwnErrors(const OwnErrors&) = delete;
+  OwnErrors& operator=(const OwnErrors&) = delete;
+
+ private:
+  MPI_Errhandler theirs_{};
+  bool is_set_ = false;
+};
+
 /// All ranks that are here find each other. MPI_Init is the call that every rank makes.
 void find_others() {
-  const bool is_known = g_world_size == 1 || (!can_ask() && runtime().is_company_vouched());
-  g_company = is_known ? Company{.is_complete = true, .missing = {}, .reason = {}} : ask_company(g_world_rank, g_world_size);
-  if (!g_company.is_complete || g_world_size == 1) return;
+  if (g_world_size == 1) {
+    g_company = {.is_complete = true, .missing = {}, .reason = {}};
+    return;
+  }
+  const OwnErrors errors;
+  g_company = ask_company(g_world_rank, g_world_size, runtime().is_company_vouched());
+  if (!g_company.is_complete) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr) g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
 }

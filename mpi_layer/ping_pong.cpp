@@ -30,7 +30,7 @@ bool may_be_one_clock(const ClockSample& sample) noexcept {
 bool completes(MPI_Request request, std::uint64_t patience_ns) noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   for (int is_done = 0;;) {
-    if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (twin<Fn::Test>()(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
     if (is_done != 0) return true;
     const std::uint64_t waited_ns = clock::monotonic_ns() - begin_ns;
     if (patience_ns != 0 && waited_ns > patience_ns) break;

@@ -27,7 +27,8 @@ Causality restore_causality(const RecordSource& source, const MatchTables& table
                    .moved_most_ns = 0, .corrections = {}};
   result.corrections.resize(source.world_ranks().size());
   if (matching.violation_count == 0) return result;
-  for (std::uint64_t slack_ns = kFirstSlack * matching.worst_violation_ns;; slack_ns *= kFirstSlack) {
+  constexpr std::uint64_t kMostNs = std::uint64_t{1} << 58;  // damaged times lie anywhere
+  for (std::uint64_t slack_ns = kFirstSlack * std::clamp<std::uint64_t>(matching.worst_violation_ns, 1, kMostNs);; slack_ns *= kFirstSlack) {
     ConstraintSink sink(tables, source.world_ranks().size(), slack_ns);
     (void)match_run(source, tables, sink, jobs);
     result.corrections = logical_clock(sink.take());

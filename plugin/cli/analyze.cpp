@@ -16,6 +16,8 @@
 namespace megascope::cli {
 namespace {
 
+constexpr double kNoIdeaNs = 1e15;
+
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
 std::vector<std::int32_t> strangers(const RecordSource& run) {
   const std::string* id = nullptr;
@@ -66,7 +68,8 @@ int analyze_run(const AnalyzeArguments& arguments) {
   const analysis::WaitAnalysis waits = analysis::analyze_waits(states, matching, tables, jobs);
   const std::vector<double> errors_ns = clock_errors(*run);
   detect::Options options;
-  if (!errors_ns.empty()) options.clock_error_ns = std::max(options.clock_error_ns, 2 * errors_ns.back());
+  // Where clocks were never compared, nothing can be said of the time between two ranks.
+  options.clock_error_ns = errors_ns.empty() ? kNoIdeaNs : std::max(options.clock_error_ns, 2 * errors_ns.back());
   const detect::Detection detection = detect::detect(corrected, options);
   const AnalyzeView view{*run, tables, matching, waits, causality, detection, errors_ns};
   const std::string text = arguments.as_json ? analyze_json(view) : analyze_text(view);

@@ -76,7 +76,8 @@ bool has_finding(const AnalyzeView& view) { return view.matching.mismatch_count 
 std::string verdict_text(const AnalyzeView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
   if (!view.matching.mismatches.empty()) {
-    return "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches.front()) + ".";
+    return "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
+           (view.detection.culprits.empty() ? "" : " " + culprit_text(view, view.detection.culprits.front()));
   }
   if (view.source.world_size() < 2) return "One rank: there is nobody to wait for.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
@@ -93,7 +94,7 @@ std::string verdict_text(const AnalyzeView& view) {
   const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
   const double fair = 1 / static_cast<double>(waits.ranks.size());
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) < std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
-    return text + "No rank stands out as the cause.";
+    return view.detection.culprits.empty() ? text + "No rank stands out as the cause." : text.substr(0, text.size() - 1);
   }
   return text + main_cause_text(view, *first);
 }
@@ -130,6 +131,10 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
                                  duration(static_cast<double>(view.causality.worst_before_ns)),
                                  duration(static_cast<double>(view.causality.moved_most_ns)),
                                  human_count(view.matching.violation_count)));
+  }
+  if (view.clock_errors_ns.empty()) {
+    limits.emplace_back("Some clocks were never compared with the others: waits between their ranks are as right as the nodes' clocks are "
+                        "set, and links are not judged.");
   }
   limits.insert(limits.end(), view.detection.limitations.begin(), view.detection.limitations.end());
   add_unmatched("sends", view.matching.unmatched_sends, limits);

@@ -128,12 +128,20 @@ report::RunReport Session::report() {
   return report::summarize(recorder_->definitions(), profile, facts);
 }
 
+namespace {
+
+std::uint64_t trace_bytes_of(const report::RunReport& report) {
+  std::uint64_t bytes = 0;
+  for (const report::RankRow& rank : report.ranks) bytes += rank.trace_bytes;
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<std::string> Session::wanted_formats(const report::RunReport& report) {
   std::vector<std::string> formats = options_.values.exports;
   if (formats.empty()) {
-    std::uint64_t trace_bytes = 0;
-    for (const report::RankRow& rank : report.ranks) trace_bytes += rank.trace_bytes;
-    const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport && trace_bytes <= kMaxBytesOfDefaultExport;
+    const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport && trace_bytes_of(report) <= kMaxBytesOfDefaultExport;
     if (is_small) formats = {"otf2", "perfetto"};
   }
   std::erase(formats, "none");
@@ -151,7 +159,7 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   if (opened.is_ok()) {
     const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
     opened = check_room(folder_, trace_bytes, facts_.world_size);
-    if (opened.is_ok() && collective.rank() == 0) opened = try_room(folder_, trace_bytes, collective.size());
+    if (opened.is_ok() && collective.rank() == 0) opened = try_room(folder_, trace_bytes_of(report), collective.size());
     opened.update(check_memory(trace_bytes));
   }
   if (opened.is_ok()) {

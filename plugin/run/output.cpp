@@ -144,11 +144,11 @@ std::string command_line() {
 
 namespace {
 
-/// A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a Perfetto slice takes up to 63.
-std::uint64_t export_bytes(std::uint64_t trace_bytes) {
+/// Of so many processes. A call of 16 bytes becomes two OTF2 events of 12, one of 32 five; a Perfetto slice takes up to 63.
+std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kGrowth = 4;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;
-  return trace_bytes * kGrowth + kBaseBytes;
+  return trace_bytes * kGrowth + kBaseBytes * static_cast<std::uint64_t>(process_count);
 }
 
 bool is_in_memory(const std::string& folder) {
@@ -162,21 +162,21 @@ bool is_in_memory(const std::string& folder) {
 Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
   if (is_in_memory(folder)) return Status::ok();  // which has no quota, and would be filled
-  std::uint64_t bytes = std::min(export_bytes(trace_bytes) * static_cast<std::uint64_t>(process_count), kMostBytes);
+  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMostBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
   const std::string path = folder + "/.room";
   const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (file < 0) return Status::from_errno("cannot write into " + folder, errno);
+  unlink(path.c_str());  // whatever happens to this process, it gives the room back
   const int error = fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   close(file);
-  unlink(path.c_str());
   if (error != ENOSPC && error != EDQUOT) return Status::ok();
   return Status::from_errno("less than " + human_bytes(bytes) + " can be written to " + folder, error);
 }
 
 Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count) {
-  const std::uint64_t own = export_bytes(trace_bytes);
+  const std::uint64_t own = export_bytes(trace_bytes, 1);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < own) {
     return Status::error("the process's file-size limit (ulimit -f) may be too small: File too large");

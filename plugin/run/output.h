@@ -42,7 +42,7 @@ std::string command_line();
 /// because libotf2 ends the process when a file cannot be written to its end.
 Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
 /// The same where a quota counts, which the file system does not tell: the room is reserved for a moment, at most 16 GiB. By one
-/// process of a run. Where the file system cannot reserve: ok.
+/// process of a run. trace_bytes: of all. Where the file system cannot reserve: ok.
 Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
 /// Is there memory for an export of a trace of this size? An exporter that runs out of it would end the program.
 Status check_memory(std::uint64_t trace_bytes);
