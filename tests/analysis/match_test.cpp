@@ -115,7 +115,8 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
     run.collective(rank, rank == 1 ? "MPI_Bcast" : "MPI_Allreduce", 20, 0, 1, rank == 1 ? 0 : kNoPeer, 8);
     run.collective(rank, "MPI_Bcast", 30, 0, 2, rank == 2 ? 1 : 0, 8);
   }
-  const Matching matching = judge(*run.finish(40).source()).matching;
+  const auto source = run.finish(40).source();  // which names point into
+  const Matching matching = judge(*source).matching;
   EXPECT_EQ(matching.mismatch_count, 2U);
   ASSERT_EQ(matching.mismatches.size(), 1U);
   const Mismatch& mismatch = matching.mismatches.front();

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "tests/support/thread_collective.h"
@@ -12,9 +11,8 @@ namespace {
 using testing::ElementsAre;
 
 Collective::Bytes bytes_of(const std::string& text) {
-  Collective::Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
