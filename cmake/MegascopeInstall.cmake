@@ -10,6 +10,9 @@ get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
 foreach(module IN LISTS modules)  # beside the library: it looks for them there
   install(TARGETS megascope_module_${module} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endforeach()
+if(TARGET megascope)  # beside the library too: it runs it
+  install(TARGETS megascope_verdict RUNTIME DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 if(TARGET megascope_command)
   set_target_properties(megascope_command PROPERTIES EXPORT_NAME command)
   install(TARGETS megascope_command EXPORT megascope-targets RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

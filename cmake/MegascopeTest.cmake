@@ -32,8 +32,13 @@ if(MEGASCOPE_BUILD_TESTS)
   enable_testing()
   include(GoogleTest)
   find_package(GTest REQUIRED)
-  # What is built of a sanitizer's preset: the tests labelled unit or sanitize and what they run.
+  # What is built of a sanitizer's preset: the tests labelled sanitize and what they run, and those labelled unit; for threads
+  # only those labelled threads, since the others start none.
   add_custom_target(sanitized_tests)
+  set(MEGASCOPE_SANITIZED_LABEL unit)
+  if(MEGASCOPE_SANITIZE STREQUAL "thread")
+    set(MEGASCOPE_SANITIZED_LABEL threads)
+  endif()
 endif()
 
 # megascope_add_test(name SOURCES files... [USES rooms...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
@@ -54,7 +59,7 @@ function(megascope_add_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   list(TRANSFORM ARG_USES PREPEND megascope_)
   target_link_libraries(${name} PRIVATE megascope_flags ${ARG_USES} ${ARG_LIBRARIES} GTest::gmock)
-  if("unit" IN_LIST ARG_LABELS)
+  if(MEGASCOPE_SANITIZED_LABEL IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name})
   endif()
   set(environment ${ARG_ENVIRONMENT} ${MEGASCOPE_SANITIZER_ENVIRONMENT})

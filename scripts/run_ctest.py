@@ -1,10 +1,12 @@
 """Runs ctest, says what was skipped and why, and fails on a skip that is not allowed.
 
-  run_ctest.py BUILD_FOLDER ALLOWED_SKIPS [ctest arguments...]
+  run_ctest.py [--preset NAME --failures FILE] BUILD_FOLDER ALLOWED_SKIPS [ctest arguments...]
 
-ctest's own summary comes last. A test inside a program that skips itself counts as a skip too.
+ctest's own summary comes last; before it stand the failures of earlier runs with the same --failures.
+A test inside a program that skips itself counts as a skip too.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -55,6 +57,36 @@ def report(skips, allowed):
     return unlisted
 
 
+def read_failures(junit):
+    """Names of the tests that failed in a JUnit file written by ctest."""
+    return [case.get("name") for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase")
+            if case.get("status") == "fail"]
+
+
+def repeat_earlier(path):
+    """Prints what earlier runs wrote to the file of failures."""
+    if path and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            print("\nFailed before this run:\n" + file.read(), end="")
+
+
+def write_failures(path, preset, failures):
+    """Adds a line for each failure, for the runs that follow."""
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(f"  preset {preset}: {failure}\n" for failure in failures)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--preset", default="")
+    parser.add_argument("--failures", default="")
+    parser.add_argument("folder")
+    parser.add_argument("allowed")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
 def run_ctest(folder, junit, arguments):
     """Runs ctest and passes its output on up to the summary; (exit status, summary lines)."""
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-label-summary", "--no-tests=error",
@@ -71,22 +103,28 @@ def run_ctest(folder, junit, arguments):
 
 
 def main():
-    folder, allowed_path, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
-    junit = os.path.abspath(os.path.join(folder, "junit.xml"))
+    given = parse_arguments()
+    junit = os.path.abspath(os.path.join(given.folder, "junit.xml"))
     if os.path.exists(junit):
         os.remove(junit)
-    status, summary = run_ctest(folder, junit, arguments)
+    status, summary = run_ctest(given.folder, junit, given.arguments)
     unlisted = 0
+    failures = []
     if os.path.exists(junit):
-        unlisted = report(read_skips(junit), read_allowed(allowed_path))
+        unlisted = report(read_skips(junit), read_allowed(given.allowed))
+        failures = read_failures(junit)
     elif status == 0:
         print("run_ctest: ctest left no JUnit file, so skips cannot be told")
         status = 1
     if unlisted:
-        print(f"run_ctest: {unlisted} skip(s) not listed in {allowed_path}: this run fails")
+        failures.append(f"{unlisted} skip(s) not listed in {given.allowed}")
+        print(f"run_ctest: {failures[-1]}: this run fails")
+    repeat_earlier(given.failures)
     print()
     sys.stdout.write("".join(summary))
-    sys.exit(1 if status != 0 or unlisted else 0)
+    if status != 0 or unlisted:
+        write_failures(given.failures, given.preset, failures or [f"ctest ended with {status}"])
+        sys.exit(1)
 
 
 if __name__ == "__main__":

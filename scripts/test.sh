@@ -3,6 +3,7 @@
 #   scripts/test.sh           all tests of the preset ci; before that the minimal build and clang's, in use, those
 #                             that make the same calls with MPICH, and the unit tests and small MPI programs under
 #                             sanitizers
+# MEGASCOPE_TEST_DATA=FOLDER adds the tests that need large data (tests/README.md).
 #   scripts/test.sh --quick   the preset ci without the tests labelled apps, slow or slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +15,8 @@ case "${1:-}" in
   *) echo "usage: scripts/test.sh [--quick]" >&2; exit 2 ;;
 esac
 jobs=$(nproc)
+mkdir -p build
+rm -f build/failures.txt
 
 step() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 
@@ -34,7 +37,8 @@ run_tests() {  # run_tests PRESET [ctest arguments...]
   local preset=$1
   shift
   step "test $preset"
-  /usr/bin/python3 scripts/run_ctest.py "build/$preset" tests/allowed_skips.txt -j "$jobs" "$@"
+  /usr/bin/python3 scripts/run_ctest.py --preset "$preset" --failures build/failures.txt "build/$preset" \
+    tests/allowed_skips.txt -j "$jobs" "$@"
 }
 
 if [ $quick = yes ]; then
@@ -55,12 +59,9 @@ for preset in minimal clang; do
 done
 build ci-mpich
 run_tests ci-mpich -L '^(mpi|mpi_layer)$' || status=1
-for preset in asan tsan; do
-  build "$preset" sanitized_tests
-  run_tests "$preset" -L '^(unit|sanitize)$' || status=1
-done
-if [ $status -ne 0 ]; then
-  echo "test: a run before this one failed (above); the release build's tests follow" >&2
-fi
+build asan sanitized_tests
+run_tests asan -L '^(unit|sanitize)$' || status=1
+build tsan sanitized_tests
+run_tests tsan -L '^(threads|sanitize)$' || status=1
 run_tests ci || status=1
 exit $status

@@ -9,25 +9,19 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kShareOfReplica = 0.6;
 constexpr double kRemainder = 0.25;   ///< of slow work: pauses below it are no cause of their own
-constexpr double kAlike = 2.5;        ///< how far the excesses of one cause lie apart
 
 /// The time that a finding explains in a step: what the work took beyond what it would have.
 double saved_ns(double time_ns, double excess) { return time_ns * -std::expm1(-excess); }
 
 class Namer {
  public:
-  Namer(const Reduced& reduced, const Peers& peers, const WorkSeries& work, const Findings& findings, const Options& options)
-      : reduced_(reduced), peers_(peers), work_(work), findings_(findings), options_(options),
-        is_explained_(reduced.ranks.size(), false), is_class_explained_(peers.classes.size(), false) {}
+  Namer(const Reduced& reduced, const Peers& peers, const Findings& findings, const Options& options)
+      : reduced_(reduced), peers_(peers), findings_(findings), options_(options), excess_(reduced.ranks.size(), 0.0) {}
 
   std::vector<Culprit> name() {
-    for (std::size_t host = 0; host < peers_.hosts.size(); ++host) name_host(host);
-    for (std::size_t replica = 0; replica < peers_.replicas.size(); ++replica) name_replica(replica);
-    for (std::size_t i = 0; i < peers_.classes.size(); ++i) name_class(i);
+    for (const SlowUnit& unit : findings_.units) name_unit(unit);
     for (std::size_t rank = 0; rank < reduced_.ranks.size(); ++rank) {
-      if (findings_.ranks[rank].is_there() && !is_explained_[rank]) add(Cause::kSlowCompute, {rank}, findings_.ranks[rank]);
       if (findings_.stalls[rank].is_there() && !is_remainder(rank)) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
@@ -37,147 +31,23 @@ class Namer {
   }
 
  private:
-  /// The rank's own, else that of its class.
-  const Finding& finding_of(std::size_t rank) const {
-    return findings_.ranks[rank].is_there() ? findings_.ranks[rank] : findings_.classes[peers_.class_of[rank]];
+  void name_unit(const SlowUnit& unit) {
+    add(cause_of(unit), unit.ranks, unit.finding);
+    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
+    if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
+    for (const std::size_t rank : unit.ranks) excess_[rank] = std::max(excess_[rank], unit.finding.excess);
+  }
+
+  Cause cause_of(const SlowUnit& unit) const {
+    if (unit.kind == Together::kHost) return Cause::kSlowHost;
+    if (unit.kind == Together::kReplica) return Cause::kInputImbalance;
+    if (unit.kind == Together::kRank) return Cause::kSlowCompute;
+    const bool is_stage = peers_.is_pipeline && !(unit.ranks.size() == 1 && unit.finding.onset > 1);
+    return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }
 
   /// The step's last work may be counted in the next step, where it looks like a pause once it is slow.
-  bool is_remainder(std::size_t rank) const {
-    return finding_of(rank).is_there() && findings_.stalls[rank].excess < kRemainder * finding_of(rank).excess;
-  }
-
-  bool are_alike(const std::vector<std::size_t>& ranks) const {
-    std::vector<double> onsets;
-    std::vector<double> excesses;
-    for (const std::size_t rank : ranks) {
-      if (!finding_of(rank).is_there()) return false;
-      onsets.push_back(static_cast<double>(finding_of(rank).onset));
-      excesses.push_back(finding_of(rank).excess);
-    }
-    const double onset = median(onsets);
-    const double excess = median(excesses);
-    const double apart = std::max(3.0, 0.25 * static_cast<double>(reduced_.step_count));
-    return std::all_of(ranks.begin(), ranks.end(), [&](std::size_t rank) {
-      const Finding& one = finding_of(rank);
-      return std::abs(static_cast<double>(one.onset) - onset) <= apart && one.excess < kAlike * excess && kAlike * one.excess > excess;
-    });
-  }
-
-  /// All ranks of a host are slow alike. Where the host is one whole stage since the first step, the stage is more likely.
-  void name_host(std::size_t host) {
-    const std::vector<std::size_t>& ranks = peers_.hosts[host];
-    if (peers_.hosts.size() < 2 || ranks.size() < 2 || !are_alike(ranks)) return;
-    std::set<std::size_t> whole;
-    for (const std::size_t rank : ranks) {
-      if (!findings_.ranks[rank].is_there()) whole.insert(peers_.class_of[rank]);
-    }
-    for (const std::size_t one : whole) {
-      for (const std::size_t member : peers_.classes[one]) {
-        if (peers_.host_of[member] != host) return;
-      }
-    }
-    const bool is_a_stage = whole.size() == 1 && peers_.classes[*whole.begin()].size() == ranks.size();
-    if (is_a_stage && finding_of(ranks[0]).onset <= 1) return;
-    if (is_of_slow_replica(ranks)) return;
-    const bool is_a_replica = std::any_of(peers_.replicas.begin(), peers_.replicas.end(), [&](const auto& one) { return one == ranks; });
-    if (is_a_replica && replica_is_uneven(ranks)) return;
-    for (const std::size_t one : whole) is_class_explained_[one] = true;
-    for (const std::size_t rank : ranks) is_explained_[rank] = true;
-    add(Cause::kSlowHost, ranks, typical(ranks));
-  }
-
-  /// Is the host part of a replica whose other ranks are slow as well? Then that is one cause.
-  bool is_of_slow_replica(const std::vector<std::size_t>& ranks) const {
-    for (const auto& replica : peers_.replicas) {
-      if (replica.size() <= ranks.size() || !std::includes(replica.begin(), replica.end(), ranks.begin(), ranks.end())) continue;
-      const auto slow = static_cast<std::size_t>(
-          std::count_if(replica.begin(), replica.end(), [&](std::size_t rank) { return findings_.ranks[rank].is_there(); }));
-      return static_cast<double>(slow - ranks.size()) >= kShareOfReplica * static_cast<double>(replica.size() - ranks.size());
-    }
-    return false;
-  }
-
-  Finding typical(const std::vector<std::size_t>& ranks) const {
-    std::vector<std::pair<double, std::size_t>> by_excess;
-    for (const std::size_t rank : ranks) by_excess.emplace_back(finding_of(rank).excess, rank);
-    std::sort(by_excess.begin(), by_excess.end());
-    Finding finding = finding_of(by_excess[by_excess.size() / 2].second);
-    std::vector<double> onsets;
-    std::vector<double> lasts;
-    for (const std::size_t rank : ranks) {
-      onsets.push_back(static_cast<double>(finding_of(rank).onset));
-      lasts.push_back(static_cast<double>(finding_of(rank).last));
-      finding.z = std::max(finding.z, finding_of(rank).z);
-    }
-    finding.onset = static_cast<std::size_t>(median(onsets));
-    finding.last = static_cast<std::size_t>(median(lasts));
-    return finding;
-  }
-
-  /// Beside what it is in the middle: a steady machine shows the least unevenness of a rank that is slow all the time.
-  static bool varies_by_much(std::vector<double> excess) {
-    constexpr double kLeastShare = 0.25;
-    std::sort(excess.begin(), excess.end());
-    const double spread = excess[excess.size() * 4 / 5] - excess[excess.size() / 5];
-    return spread > kLeastShare * std::fabs(excess[excess.size() / 2]);
-  }
-
-  /// Is what the replica's ranks have in common uneven? The middle rank of each step: its noise falls with their number.
-  bool replica_is_uneven(const std::vector<std::size_t>& ranks) const {
-    std::vector<double> values;
-    std::vector<double> series;
-    for (std::size_t step = 0; step < reduced_.step_count; ++step) {
-      values.clear();
-      for (const std::size_t rank : ranks) values.push_back(work_.excess[rank][step]);
-      series.push_back(median(values));
-    }
-    const Finding finding = typical(ranks);
-    if (!varies_by_much({series.begin() + static_cast<std::ptrdiff_t>(finding.onset), series.begin() + static_cast<std::ptrdiff_t>(finding.last + 1)})) {
-      return false;
-    }
-    double noise = 0.0;
-    for (const std::size_t rank : ranks) noise = std::max(noise, work_.independent[rank]);
-    const auto count = static_cast<double>(ranks.size());
-    if (ranks.size() > 1) noise *= 1.25 / std::sqrt(count);
-    return is_uneven(series, 0.0, finding, noise * std::sqrt(2.0));
-  }
-
-  /// Most ranks of a replica are slow: the same in all its stages is what they are given to do.
-  void name_replica(std::size_t index) {
-    std::vector<std::size_t> slow;
-    for (const std::size_t rank : peers_.replicas[index]) {
-      if (findings_.ranks[rank].is_there() && !is_explained_[rank]) slow.push_back(rank);
-    }
-    const auto least = kShareOfReplica * static_cast<double>(peers_.replicas[index].size());
-    if (slow.empty() || static_cast<double>(slow.size()) < least) return;
-    if (slow.size() < 3 && !replica_is_uneven(slow)) return;
-    for (const std::size_t rank : slow) is_explained_[rank] = true;
-    Finding finding = typical(slow);
-    settle_uneven(slow, finding);
-    add(Cause::kInputImbalance, peers_.replicas[index], finding);
-    culprits_.back().groups["dp"] = static_cast<std::int32_t>(index);
-  }
-
-  /// Work that varies is not slow in some steps and quick in others: all steps of the stretch count.
-  void settle_uneven(const std::vector<std::size_t>& ranks, Finding& finding) const {
-    finding.excess = 0.0;
-    finding.active_steps = finding.last - finding.onset + 1;
-    for (std::size_t step = finding.onset; step <= finding.last; ++step) {
-      finding.is_active[step] = true;
-      for (const std::size_t rank : ranks) finding.excess += work_.excess[rank][step];
-    }
-    finding.excess /= static_cast<double>(finding.active_steps * ranks.size());
-  }
-
-  void name_class(std::size_t index) {
-    const Finding& finding = findings_.classes[index];
-    if (!finding.is_there() || is_class_explained_[index]) return;
-    const bool is_one_rank = peers_.classes[index].size() == 1;
-    const bool is_stage = peers_.is_pipeline && !(is_one_rank && finding.onset > 1);
-    add(is_stage ? Cause::kStageImbalance : Cause::kSlowCompute, peers_.classes[index], finding);
-    if (is_stage) culprits_.back().groups["pp"] = static_cast<std::int32_t>(index);
-  }
+  bool is_remainder(std::size_t rank) const { return findings_.stalls[rank].excess < kRemainder * excess_[rank]; }
 
   static bool is_measured_alone(const Link& link) {
     std::size_t alone = 0;
@@ -218,7 +88,7 @@ class Namer {
       std::size_t strongest = i;
       for (std::size_t other = i + 1; other < reduced_.links.size(); ++other) {
         const bool is_same = std::minmax(reduced_.links[other].from, reduced_.links[other].to) == ends;
-        if (is_same && findings_.links[other].z > findings_.links[strongest].z) strongest = other;
+        if (is_same && findings_.links[other].score > findings_.links[strongest].score) strongest = other;
       }
       add_link(strongest);
     }
@@ -280,8 +150,7 @@ class Namer {
     culprit.onset_step = static_cast<std::int32_t>(finding.onset);
     culprit.last_step = static_cast<std::int32_t>(finding.last);
     culprit.active_steps = static_cast<std::int32_t>(finding.active_steps);
-    const double beyond = 0.5 * (finding.threshold * finding.threshold - finding.z * finding.z);
-    culprit.confidence = 1.0 - options_.false_alarm_rate * std::exp(std::min(0.0, beyond));
+    culprit.confidence = 1.0 - options_.false_alarm_rate * std::exp(std::min(0.0, finding.threshold - finding.score));
     return culprit;
   }
 
@@ -303,19 +172,16 @@ class Namer {
 
   const Reduced& reduced_;
   const Peers& peers_;
-  const WorkSeries& work_;
   const Findings& findings_;
   const Options& options_;
-  std::vector<bool> is_explained_;
-  std::vector<bool> is_class_explained_;
+  std::vector<double> excess_;  ///< by rank: of its slow work
   std::vector<Culprit> culprits_;
 };
 
 }  // namespace
 
-std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers, const WorkSeries& work, const Findings& findings,
-                                   const Options& options) {
-  return Namer(reduced, peers, work, findings, options).name();
+std::vector<Culprit> name_culprits(const Reduced& reduced, const Peers& peers, const Findings& findings, const Options& options) {
+  return Namer(reduced, peers, findings, options).name();
 }
 
 }  // namespace megascope::detect

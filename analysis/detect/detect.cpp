@@ -31,11 +31,10 @@ Detection detect(const RecordSource& source, const Options& options) {
   const Peers peers = find_peers(reduced, source, options.groups);
   const WorkSeries work = compare_work(reduced, peers);
   Findings findings;
-  findings.ranks = slow_ranks(work, peers, options);
-  findings.classes = slow_classes(work, peers, options);
+  findings.units = slow_units(work, peers, options);
   findings.stalls = stalled_ranks(work, options);
   findings.links = slow_links(reduced, peers, options);
-  detection.culprits = name_culprits(reduced, peers, work, findings, options);
+  detection.culprits = name_culprits(reduced, peers, findings, options);
   return detection;
 }
 

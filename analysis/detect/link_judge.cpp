@@ -5,49 +5,59 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/detect/evidence.h"
 #include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
 namespace {
 
-constexpr double kClip = 3.0;
 constexpr double kUsual = 1.0 / 3.0;
 constexpr std::size_t kLeastPeers = 2;
-constexpr double kRareAlone = 0.02;     ///< the same of a link without peers
-constexpr double kRareStep = 0.01;      ///< of a healthy link's steps are far off
-constexpr double kSharedNoise = 1.6;   ///< of what peers vary by, where a link's own noise is not asked for
-constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kLeastSteps = 5;   ///< in which it was slow
+constexpr std::size_t kLeastKnown = 4;   ///< steps with a message whose time is known
 constexpr double kLeastNoise = 1e-3;
-constexpr double kOwnNoise = 1.2;      ///< estimated from few messages
-constexpr double kShareOfRate = 0.1;   ///< of false alarms: their noise is less well known than that of work
+constexpr double kLeastTail = 0.02;
+constexpr double kMeasureNoise = 2.6;    ///< variance of the peers' level, times their number, in those of a link's mean
+constexpr double kOfOwnNoise = 0.8;      ///< of what links of a group say of their noise, where all links say less
+constexpr double kUncertain = 2.0;       ///< standard deviations by which the noise may be larger than it seems
+constexpr double kSurer = 1.2;           ///< beside the score that work needs: the noise of links is less well known
 constexpr double kClockErrors = 4.0;
-constexpr double kFarApart = 6.0;  ///< times what links are apart for good
+constexpr double kFarApart = 6.0;        ///< times what links are apart for good
 
-/// Mean log transfer by step; of a step without a message the link's usual one. Empty: too few steps have any.
-std::vector<double> series_of(const Link& link, bool with_others) {
-  std::vector<double> seen;
-  std::vector<double> series;
+/// Of what was received alone, or of what its call did not wait for alone: then the time is that of the longest. Not the same.
+enum class Measure : std::uint8_t { kAlone, kOthers };
+
+/// Mean log transfer by step, and of how many messages.
+struct Series {
+  std::vector<double> values;
+  std::vector<double> counts;
+  std::vector<double> known;  ///< values of the steps that have one
+  double level = 0.0;
+  double messages = 0.0;
+};
+
+Series series_of(const Link& link, Measure measure) {
+  Series series;
   for (const Link::Step& step : link.steps) {
-    const double count = step.alone + (with_others ? step.others : 0);
-    const double sum = step.sum_log + (with_others ? step.sum_log_others : 0.0F);
-    series.push_back(count > 0.0 ? sum / count : 0.0);
-    if (count > 0.0) seen.push_back(series.back());
+    const double count = measure == Measure::kAlone ? step.alone : step.others;
+    const double sum = measure == Measure::kAlone ? step.sum_log : step.sum_log_others;
+    series.counts.push_back(count);
+    series.values.push_back(count > 0.0 ? sum / count : 0.0);
+    series.messages += count;
+    if (count > 0.0) series.known.push_back(series.values.back());
   }
-  if (2 * seen.size() < series.size() || seen.size() < 4) return {};
-  const double middle = median(seen);
-  for (double& value : series) {
-    if (value == 0.0) value = middle;
-  }
+  std::vector<double> known = series.known;
+  series.level = median(known);
   return series;
 }
 
 using Key = std::tuple<std::uint32_t, bool, std::size_t, std::size_t, std::int32_t>;
 
-/// Links that can be measured by each other, and what of them.
+/// Links that can be measured by each other.
 struct Group {
   std::vector<std::size_t> links;
-  bool with_others = true;   ///< their calls wait for the same things
-  bool is_alone = false;     ///< each is measured by its own past
+  Measure measure = Measure::kAlone;
+  bool is_wide = false;      ///< between any classes
 };
 
 std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
@@ -58,84 +68,165 @@ std::vector<Group> alike(const Reduced& reduced, const Peers& peers) {
   }
   std::map<Key, std::vector<std::size_t>> wide;
   std::vector<Group> groups;
-  for (auto& [key, links] : narrow) {
-    if (links.size() >= kLeastPeers) {
-      groups.push_back({std::move(links), true, false});
-      continue;
-    }
-    for (const std::size_t link : links) {
-      wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(link);
-      groups.push_back({{link}, true, true});
-    }
+  for (const auto& [key, links] : narrow) {
+    groups.push_back({links, Measure::kAlone, false});
+    groups.push_back({links, Measure::kOthers, false});
+    if (links.size() < kLeastPeers) wide[{std::get<0>(key), std::get<1>(key), 0, 0, 0}].push_back(links[0]);
   }
-  for (auto& [key, links] : wide) {
-    if (links.size() >= kLeastPeers) groups.push_back({std::move(links), false, false});
-  }
+  for (auto& [key, links] : wide) groups.push_back({std::move(links), Measure::kAlone, true});
   return groups;
 }
 
-/// What a finding is measured from: the peers' level, or the series' own outside of the interval.
-Finding judge_link(const std::vector<double>& series, double usual, double noise, double shared_noise, bool is_alone, double threshold) {
-  double level = usual;
-  const auto standardise = [&] {
-    std::vector<double> clipped;
-    for (const double value : series) clipped.push_back(std::clamp((value - level) / noise, -kClip, kClip));
-    return clipped;
-  };
-  std::vector<double> clipped = standardise();
-  const Interval interval = is_alone ? highest_against_rest(clipped) : highest_interval(clipped);
-  if (interval.z < threshold) return find_exceedances(series, level, shared_noise, is_alone ? kRareAlone : kRareStep, threshold);
-  if (is_alone) {
-    std::vector<double> outside;
-    for (std::size_t step = 0; step < series.size(); ++step) {
-      if (step < interval.first || step > interval.last) outside.push_back(series[step]);
-    }
-    level = median(outside);
-    clipped = standardise();
-  }
-  return describe(series, level, noise, clipped, interval.z, threshold);
-}
+/// What tells the standard deviation of one message's log transfer: changes from step to step, and distances from the level.
+struct Scatter {
+  std::vector<double> changes;
+  std::vector<double> off;
 
-void judge_group(const Reduced& reduced, const Group& group, const Options& options, std::vector<Finding>& findings) {
-  std::vector<std::size_t> links;
-  std::vector<std::vector<double>> series;
-  std::vector<double> levels;
-  std::vector<double> noises;
-  std::vector<double> lower_noises;
-  for (const std::size_t link : group.links) {
-    std::vector<double> one = series_of(reduced.links[link], group.with_others);
-    if (one.empty()) continue;
-    std::vector<double> values = one;
-    links.push_back(link);
-    levels.push_back(median(values));
-    noises.push_back(std::max(noise_of(one), noise_of_differences(one)));
-    lower_noises.push_back(noise_of(one));
-    series.push_back(std::move(one));
+  void add(const Series& series) {
+    std::size_t before = series.values.size();
+    for (std::size_t step = 0; step < series.values.size(); ++step) {
+      if (series.counts[step] <= 0.0) continue;
+      off.push_back((series.values[step] - series.level) * std::sqrt(series.counts[step]));
+      if (before < step) changes.push_back((series.values[step] - series.values[before]) / std::sqrt(1.0 / series.counts[step] + 1.0 / series.counts[before]));
+      before = step;
+    }
   }
-  if (links.size() < (group.is_alone ? 1 : kLeastPeers)) return;
-  std::vector<double> sorted = noises;
-  const double pooled = median(sorted);
-  const double shared = std::max(kSharedNoise * median(lower_noises), kLeastNoise);
-  sorted = levels;
-  const double usual = quantile(sorted, kUsual);
-  const double apart = group.is_alone ? 0.0 : kFarApart * spread_below(levels, usual);
-  const double threshold = z_threshold(kShareOfRate * options.false_alarm_rate, reduced.links.size(), reduced.step_count);
-  const double widened = group.is_alone ? 1.0 : std::sqrt(1.0 + 2.0 / static_cast<double>(links.size()));
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    const double noise = kOwnNoise * std::max({pooled, noises[i], kLeastNoise}) * widened;
-    Finding finding = judge_link(series[i], group.is_alone ? levels[i] : usual, noise, shared * widened, group.is_alone, threshold);
+  /// The smaller, since what is slow for a while adds to one of them; and what chance may hide.
+  double noise() const {
+    std::vector<double> below = off;
+    const double count = std::max(4.0, 0.4 * static_cast<double>(off.size()));
+    return std::min({spread(changes), spread(off), 1.05 * std::abs(quantile(below, 0.16))}) * (1.0 + kUncertain / std::sqrt(2.0 * count));
+  }
+};
+
+using Kind = std::tuple<std::uint32_t, bool, Measure>;  ///< size class, is it within a host?
+
+/// Strands of links, by their peers and by their own past.
+class LinkJudge {
+ public:
+  LinkJudge(const Reduced& reduced, const Peers& peers, const Options& options) : reduced_(reduced), peers_(peers), options_(options) {
+    const std::vector<Group> groups = alike(reduced, peers);
+    for (const Group& group : groups) {
+      for (const std::size_t link : group.links) scatter_[kind_of(link, group.measure)].add(series_of(reduced.links[link], group.measure));
+    }
+    for (const Group& group : groups) add_group(group);
+  }
+
+  std::vector<Finding> judge() {
+    const std::vector<Unit> units = make_units();
+    const std::vector<Scan> scans = scan(strands_, units, std::log(options_.least_factor));
+    const double threshold = score_threshold(options_) + kSurer;
+    std::vector<Finding> findings(reduced_.links.size());
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      if (scans[i].score < threshold) continue;
+      double of_one = 0.0;  // the units of single strands come first
+      for (const std::size_t strand : units[i].strands) of_one = std::max(of_one, scans[strand].score);
+      if (scans[i].score < of_one) continue;
+      const Finding finding = describe(strands_, units[i], scans[i], threshold);
+      if (!is_worth_it(units[i], finding)) continue;
+      for (const std::size_t strand : units[i].strands) {
+        Finding& of_link = findings[link_of_[strand]];
+        if (finding.score > of_link.score) of_link = finding;
+      }
+    }
+    return findings;
+  }
+
+ private:
+  Kind kind_of(std::size_t link, Measure measure) const {
+    return {reduced_.links[link].size_class, peers_.host_of[reduced_.links[link].from] == peers_.host_of[reduced_.links[link].to], measure};
+  }
+
+  void add_group(const Group& group) {
+    std::vector<std::size_t> links;
+    std::vector<Series> all;
+    Scatter own;
+    double mean_inverse = 0.0;
+    std::vector<double> levels;
+    for (const std::size_t link : group.links) {
+      Series series = series_of(reduced_.links[link], group.measure);
+      if (series.known.size() < kLeastKnown) continue;
+      links.push_back(link);
+      levels.push_back(series.level);
+      own.add(series);
+      mean_inverse += 1.0 / series.messages;
+      all.push_back(std::move(series));
+    }
+    if (links.empty()) return;
+    const auto count = static_cast<double>(links.size());
+    const double noise = std::max({scatter_.at(kind_of(links[0], group.measure)).noise(), kOfOwnNoise * own.noise(), kLeastNoise});
+    for (std::size_t i = 0; i < links.size() && !group.is_wide; ++i) add_strand(links[i], all[i], true, levels[i], noise, 0.0);
+    if (links.size() < kLeastPeers) return;
+    std::vector<double> sorted = levels;
+    const double usual = quantile(sorted, kUsual);
+    const double apart = kFarApart * spread_below(levels, usual);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const double widened = std::sqrt(1.0 + kMeasureNoise / count * all[i].messages * mean_inverse / count);  // the level is not exact
+      add_strand(links[i], all[i], false, usual, noise * widened, apart);
+    }
+  }
+
+  /// is_own: measured by its own past.
+  void add_strand(std::size_t link, const Series& series, bool is_own, double usual, double noise, double apart) {
+    std::vector<double> noises;
+    for (const double count : series.counts) noises.push_back(count > 0.0 ? noise / std::sqrt(count) : 0.0);
+    if (is_own) {
+      strands_.push_back(strand_of_change(series.values, noises, kLeastTail, std::log(options_.least_factor)));
+    } else {
+      strands_.push_back({series.values, noises, kLeastTail, kLeastTail, 0.0});
+      for (double& value : strands_.back().values) value -= usual;
+    }
+    link_of_.push_back(link);
+    is_own_.push_back(is_own);
+    usual_.push_back(usual);
+    apart_.push_back(apart);
+  }
+
+  /// Each strand, and all of the two directions between two ranks by one measure.
+  std::vector<Unit> make_units() const {
+    std::vector<Unit> units;
+    std::map<std::tuple<std::size_t, std::size_t, bool>, Unit> both;
+    for (std::size_t i = 0; i < strands_.size(); ++i) {
+      units.push_back({{i}, {1.0}, 0.0, false});
+      const auto [low, high] = std::minmax(reduced_.links[link_of_[i]].from, reduced_.links[link_of_[i]].to);
+      Unit& unit = both[{low, high, is_own_[i]}];
+      unit.strands.push_back(i);
+      unit.weights.push_back(1.0);
+    }
+    for (auto& [ends, unit] : both) {
+      if (unit.strands.size() > 1) units.push_back(std::move(unit));
+    }
+    for (Unit& unit : units) unit.log_prior = -std::log(static_cast<double>(units.size()));
+    return units;
+  }
+
+  bool is_worth_it(const Unit& unit, const Finding& finding) const {
+    double usual = 0.0;
+    double apart = 0.0;
+    for (const std::size_t strand : unit.strands) {
+      usual = std::max(usual, usual_[strand]);
+      apart = std::max(apart, apart_[strand]);
+    }
     const double excess_ns = std::exp(usual) * std::expm1(finding.excess);
-    const bool is_clear = std::exp(finding.excess) >= options.least_factor && finding.excess > apart && excess_ns > kClockErrors * options.clock_error_ns;
-    if (is_clear && finding.active_steps >= kLeastSteps && finding.z > findings[links[i]].z) findings[links[i]] = std::move(finding);
+    return finding.active_steps >= kLeastSteps && std::exp(finding.excess) >= options_.least_factor && finding.excess > apart &&
+           excess_ns > kClockErrors * options_.clock_error_ns;
   }
-}
+
+  const Reduced& reduced_;
+  const Peers& peers_;
+  const Options& options_;
+  std::map<Kind, Scatter> scatter_;
+  std::vector<Strand> strands_;
+  std::vector<std::size_t> link_of_;  ///< by strand, as all of these
+  std::vector<bool> is_own_;          ///< measured by its own past
+  std::vector<double> usual_;
+  std::vector<double> apart_;
+};
 
 }  // namespace
 
 std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers, const Options& options) {
-  std::vector<Finding> findings(reduced.links.size());
-  for (const Group& group : alike(reduced, peers)) judge_group(reduced, group, options, findings);
-  return findings;
+  return LinkJudge(reduced, peers, options).judge();
 }
 
 }  // namespace megascope::detect

@@ -52,9 +52,13 @@ bool RankReader::read_step(Transfers& transfers) {
   if (calls_ == nullptr) return false;
   for (Call call; calls_->next(call);) {
     if (call.depth != 0) continue;
-    if (!has_begun_) {  // what is before the program's first call is no work of a step
-      has_begun_ = true;
-      result_.begin_ns = last_leave_ns_ = call.enter_ns;
+    if (!has_begun_) {  // the program's first calls only set up, and what is before them is no work of a step
+      if (result_.begin_ns == 0) result_.begin_ns = last_leave_ns_ = call.enter_ns;
+      has_begun_ = marks_ != nullptr || !call.facts.empty();  // where steps are told, there is nothing before them
+      if (!has_begun_) {
+        result_.begin_ns = last_leave_ns_ = call.leave_ns;
+        if (!ends_step(call)) continue;
+      }
     }
     add_gap(call.enter_ns > last_leave_ns_ ? call.enter_ns - last_leave_ns_ : 0);
     row_.in_mpi_ns += static_cast<float>(time_inside(call));

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "analysis/detect/rank_reader.h"
+#include "analysis/detect/step_finder.h"
 
 namespace megascope::detect {
 namespace {
@@ -47,6 +48,21 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
   else if (!left_out.empty()) result.limitations.push_back("not judged, since their steps could not be told or are too few: ranks " + list(left_out));
 }
 
+/// Ranks of which other threads make calls: those are not judged.
+void note_threads(const RecordSource& source, Reduced& result) {
+  std::vector<std::int32_t> ranks;
+  for (const std::int32_t world_rank : source.world_ranks()) {
+    const ProcessDefinitions& process = source.process(world_rank);
+    const LocationId judged = judged_location(process);
+    const bool has_others = std::any_of(process.locations.begin(), process.locations.end(), [&](const LocationDefinition& location) {
+      Call call;
+      return location.id != judged && source.calls(world_rank, location.id)->next(call);
+    });
+    if (has_others) ranks.push_back(world_rank);
+  }
+  if (!ranks.empty()) result.limitations.push_back("only the main threads are judged: others make calls too on ranks " + list(ranks));
+}
+
 }  // namespace
 
 Reduced reduce(const RecordSource& source, const Options& options) {
@@ -72,6 +88,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   std::vector<Link> links = transfers.take_links();
   Reduced result;
   keep_comparable(ranks, links, result);
+  note_threads(source, result);
   return result;
 }
 

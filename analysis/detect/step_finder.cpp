@@ -124,4 +124,18 @@ StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank)
   }
 }
 
+StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank) {
+  StepTimes steps;
+  if (source.process(world_rank).locations.empty()) return steps;
+  const StepMarker marker = find_step_marker(source, world_rank);
+  if (!marker.is_found()) return steps;
+  const std::unique_ptr<CallStream> calls = source.calls(world_rank, judged_location(source.process(world_rank)));
+  for (Call call; calls->next(call);) {
+    if (call.depth != 0) continue;
+    if (steps.call_count++ == 0) steps.begin_ns = call.enter_ns;
+    if (marker.matches(call)) steps.ends_ns.push_back(call.leave_ns);
+  }
+  return steps;
+}
+
 }  // namespace megascope::detect

@@ -81,15 +81,20 @@ Compared compare_step(const std::array<float, kParts>& work, const Parts& usual,
   return result;
 }
 
-/// Spread around each rank's own median, of all ranks of a class.
-double class_noise_of(const std::vector<std::vector<double>>& excess, const std::vector<std::size_t>& members) {
+/// Spread around each rank's own median, of that half of a class that varies least: of the others work may be uneven.
+double noise_of_quiet(const std::vector<std::vector<double>>& excess, const std::vector<std::size_t>& members) {
+  constexpr double kChosen = 1.15;  // the least of equals vary by less than all
+  std::vector<std::pair<double, std::size_t>> order;
+  for (const std::size_t rank : members) order.emplace_back(spread(excess[rank]), rank);
+  std::sort(order.begin(), order.end());
   std::vector<double> off;
-  for (const std::size_t rank : members) {
-    std::vector<double> values = excess[rank];
+  for (std::size_t i = 0; i < (order.size() + 1) / 2; ++i) {
+    const std::vector<double>& series = excess[order[i].second];
+    std::vector<double> values = series;
     const double middle = median(values);
-    for (const double value : excess[rank]) off.push_back(value - middle);
+    for (const double value : series) off.push_back(value - middle);
   }
-  return spread(std::move(off));
+  return kChosen * spread(std::move(off));
 }
 
 /// Against the class at each step. Of two ranks each is the other's measure: neither is the class.
@@ -107,20 +112,28 @@ void centre(const std::vector<std::size_t>& members, std::size_t step, WorkSerie
   for (const std::size_t rank : members) work.excess[rank][step] -= usual;
 }
 
+/// What a series that lies at 0 varies by, from what is below: what is slow is not noise.
+double noise_below(std::vector<double> series) { return std::max(0.0, -quantile(series, 0.16)); }
+
+/// A standard deviation that was estimated from `count` values may be larger by so much.
+double widened_by_chance(double count) { return 1.0 + 1.5 / std::sqrt(2.0 * std::max(count, 4.0)); }
+
 /// What the ranks of a class vary by, and what they would, were the parts of a step independent. part_noise: standard deviation of
 /// the middle parts; 0: there are too few parts to tell.
 void set_noise(const std::vector<std::size_t>& members, double part_noise, double parts, WorkSeries& work) {
   constexpr double kTrimmedNoise = 1.1;  // the middle parts' mean varies by this much more than that of all
   constexpr double kUnknownNoise = 1.8;  // without parts nothing tells uneven work from pauses
-  const double widened = members.size() == 2 ? std::sqrt(2.0) : 1.0;
+  constexpr double kEfficiency = 0.4;    // of a median: so much of the values is used
+  const bool is_pair = members.size() == 2;
   const double independent = kTrimmedNoise * part_noise / std::sqrt(parts);
-  const double pooled = members.size() > 2 ? class_noise_of(work.excess, members) : 0.0;
   std::vector<double> own;
   for (const std::size_t rank : members) own.push_back(noise_of(work.excess[rank]));
   const double usual = median(own);
+  const auto count = kEfficiency * static_cast<double>(work.excess[members[0]].size() * ((members.size() + 1) / 2));
+  double shared = is_pair ? (part_noise > 0.0 ? 0.0 : usual) : noise_of_quiet(work.excess, members);
+  shared = std::max({shared * widened_by_chance(count), (is_pair ? std::sqrt(2.0) : 1.0) * independent, kLeastNoise});
   for (const std::size_t rank : members) {
-    work.shared_noise[rank] = std::max({members.size() > 2 ? pooled : usual, widened * independent, kLeastNoise});
-    work.noise[rank] = std::max(work.shared_noise[rank], noise_of(work.excess[rank]));
+    work.noise[rank] = std::max(shared, noise_below(work.excess[rank]));
     work.independent[rank] = part_noise > 0.0 ? independent : std::max(kUnknownNoise * usual, kLeastNoise);
   }
 }
@@ -233,7 +246,6 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
   work.excess.assign(count, std::vector<double>(reduced.step_count, 0.0));
   work.stall = work.excess;
   work.noise.assign(count, 0.0);
-  work.shared_noise.assign(count, 0.0);
   work.independent.assign(count, 0.0);
   for (const auto& members : peers.classes) compare_class(reduced, members, work);
   const std::vector<double> common = common_of(work.class_level, reduced.step_count);

@@ -39,7 +39,8 @@ struct MessageEnd {
   std::uint64_t bytes = 0;
   Meeting met_at_start;        ///< the last message to (from) this partner, by its start
   Meeting met_at_end;          ///< the same, by its end
-  Track track = 0;
+  Track track = 0;                 ///< that started it
+  Track stop_track = 0;            ///< that completed it: another one where a thread hands its request over
   std::uint32_t start_stop = 0;    ///< stops of the track before start_ns
   std::uint32_t stop = kNoStop;    ///< the call that completed it; kNoStop: it did not wait there (a test), or never completed
   CommTable::Index comm = CommTable::kNone;
@@ -58,9 +59,10 @@ struct CollectiveEnd {
   std::uint64_t leave_ns = 0;
   std::uint64_t block_bytes = 0;  ///< what members must say alike (CollectiveShape)
   Meeting met;                 ///< the last collective before on this communicator or one of all ranks, by its end
-  Track track = 0;
+  Track track = 0;             ///< that began it
+  Track stop_track = 0;        ///< that completed it
   std::uint32_t start_stop = 0;
-  std::uint32_t stop = kNoStop;
+  std::uint32_t stop = kNoStop;  ///< of stop_track
   CommTable::Index comm = CommTable::kNone;
   std::uint32_t sequence = 0;
   std::uint32_t function = 0;  ///< in FunctionIndex

@@ -10,10 +10,15 @@ std::uint64_t lost(const ProcessDefinitions& process, LossCause cause) {
   return process.losses[static_cast<std::size_t>(cause)];
 }
 
+/// Another tool's timeline does not say that it is whole: its last operations may miss.
+bool calls_mpi(const ProcessDefinitions& process) {
+  return process.regions.empty() || std::ranges::any_of(process.regions, [](const RegionDefinition& region) { return region.paradigm == Paradigm::kMpi; });
+}
+
 RankState state_of(const ProcessDefinitions& process) {
   const bool lacks_beginning = std::ranges::any_of(process.locations, &LocationDefinition::lacks_beginning);
   RankState state{.has_trace = true, .lacks_messages = false, .has_losses = false,
-                  .has_ended = process.info.end_state == EndState::kFinalized};
+                  .has_ended = process.info.end_state == EndState::kFinalized && calls_mpi(process)};
   state.lacks_messages = lacks_beginning || process.info.has_message_gaps || lost(process, LossCause::kNoBuffer) != 0 ||
                          lost(process, LossCause::kDamaged) != 0;
   state.has_losses = state.lacks_messages || lost(process, LossCause::kBufferFull) != 0 ||

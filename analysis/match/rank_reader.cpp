@@ -141,7 +141,7 @@ RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
 void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
   const std::uint32_t stops = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_];
   message = {.start_ns = now.call->enter_ns, .enter_ns = now.call->enter_ns, .leave_ns = now.call->enter_ns, .bytes = fact.bytes,
-             .met_at_start = last_met(fact.comm), .met_at_end = {}, .track = now.track, .start_stop = stops,
+             .met_at_start = last_met(fact.comm), .met_at_end = {}, .track = now.track, .stop_track = now.track, .start_stop = stops,
              .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
              .world_rank = world_rank_, .partner = naming_.partner(fact), .tag = fact.tag, .is_send = is_send};
   if (message.partner < 0) return;
@@ -154,6 +154,7 @@ void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bo
 /// It completes in this call.
 void RankReader::end(MessageEnd& message, Now& now) {
   message.stop = stop_of(now);
+  message.stop_track = now.track;
   message.enter_ns = now.call->enter_ns;
   message.leave_ns = now.call->leave_ns;
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
@@ -253,7 +254,7 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
   const bool is_told = is_request || fact.kind == FactKind::kCollective;
   if (!is_request) stop_of(now);
   CollectiveEnd end{.start_ns = now.call->enter_ns, .enter_ns = now.call->enter_ns, .leave_ns = now.call->leave_ns,
-                    .block_bytes = shape.bytes, .met = last_met(step.slot), .track = now.track,
+                    .block_bytes = shape.bytes, .met = last_met(step.slot), .track = now.track, .stop_track = now.track,
                     .start_stop = now.stop != kNoStop ? now.stop : stop_counts_[now.track - first_track_], .stop = now.stop,
                     .comm = comm_of_slot_[step.slot], .sequence = step.sequence,
                     .function = tables_.functions.of(process_index_, now.call->region), .root = shape.root,
@@ -285,6 +286,7 @@ void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
   if (!open_collectives_.take(fact.request, index)) return;
   CollectiveEnd& end = collectives_[--index];
   end.stop = stop_of(now);
+  end.stop_track = now.track;
   end.enter_ns = now.call->enter_ns;
   end.leave_ns = now.call->leave_ns;
   out.add(end);

@@ -61,7 +61,7 @@ WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, cons
 void WaitStates::add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) {
   if (receive.stop != kNoStop && send.start_ns > receive.enter_ns) {
     // The receiver's tracks are this task's.
-    apply({receive.track, receive.stop,
+    apply({receive.stop_track, receive.stop,
            wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end, send.met_at_start)});
     return;
   }
@@ -69,7 +69,7 @@ void WaitStates::add_message(std::size_t task, const MessageEnd& send, const Mes
                       (send.is_alone || send.bytes > kMayHaveLeft);
   if (!waited) return;
   tasks_[task].found.push_back(
-      {send.track, send.stop, wait_between(send, receive, WaitKind::kLateReceiver, send.met_at_end, receive.met_at_start)});
+      {send.stop_track, send.stop, wait_between(send, receive, WaitKind::kLateReceiver, send.met_at_end, receive.met_at_start)});
 }
 
 void WaitStates::add_collective(std::size_t task, const Collective& collective) {
@@ -90,7 +90,7 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
     const CollectiveEnd* culprit = last.of(end);
     if (culprit == nullptr || culprit == &end || end.stop == kNoStop || culprit->start_ns <= end.enter_ns) continue;
     if (kind == WaitKind::kOther && end.leave_ns < culprit->start_ns) continue;  // it did not wait
-    tasks_[task].found.push_back({end.track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
+    tasks_[task].found.push_back({end.stop_track, end.stop, wait_between(end, *culprit, kind, end.met, culprit->met)});
   }
 }
 

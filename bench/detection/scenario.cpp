@@ -1,8 +1,10 @@
 #include "bench/detection/scenario.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "analysis/synth/program.h"
 #include "analysis/synth/random.h"
 #include "tests/analysis/second_generator.h"
 
@@ -20,6 +22,7 @@ struct Shape {
   int tp, pp, dp;
   int x, y;
 };
+constexpr Shape kTwo[] = {{Pattern::kHalo, 1, 1, 1, 2, 1}, {Pattern::k1F1B, 2, 1, 1, 0, 0}, {Pattern::k1F1B, 1, 1, 2, 0, 0}, {Pattern::k1F1B, 1, 2, 1, 0, 0}};
 constexpr Shape kSmall[] = {{Pattern::k1F1B, 2, 2, 2, 0, 0}, {Pattern::k1F1B, 1, 4, 2, 0, 0},        {Pattern::k1F1B, 4, 1, 2, 0, 0},
                             {Pattern::k1F1B, 1, 1, 8, 0, 0}, {Pattern::k1F1B, 1, 8, 1, 0, 0},        {Pattern::k1F1B, 2, 4, 1, 0, 0},
                             {Pattern::kHalo, 1, 1, 1, 4, 2}, {Pattern::kInterleaved, 2, 2, 2, 0, 0}, {Pattern::kHalo, 1, 1, 1, 2, 1}};
@@ -27,6 +30,14 @@ constexpr Shape kMedium[] = {{Pattern::k1F1B, 2, 4, 4, 0, 0}, {Pattern::k1F1B, 4
                              {Pattern::kHalo, 1, 1, 1, 8, 4}, {Pattern::kInterleaved, 2, 4, 4, 0, 0}};
 constexpr Shape kLarge[] = {{Pattern::k1F1B, 4, 4, 4, 0, 0}, {Pattern::k1F1B, 8, 2, 4, 0, 0}, {Pattern::kHalo, 1, 1, 1, 8, 8},
                             {Pattern::kInterleaved, 4, 4, 4, 0, 0}};
+
+constexpr Shape kHuge[] = {{Pattern::k1F1B, 8, 4, 32, 0, 0}, {Pattern::kHalo, 1, 1, 1, 32, 32}};
+
+std::span<const Shape> shapes_of(int size) {
+  if (size <= 2) return kTwo;
+  if (size <= 8) return kSmall;
+  return size <= 32 ? std::span<const Shape>(kMedium) : size <= 64 ? std::span<const Shape>(kLarge) : kHuge;
+}
 
 bool can_have(const Shape& shape, const std::string& cause) {
   const bool is_halo = shape.pattern == Pattern::kHalo;
@@ -40,7 +51,7 @@ bool can_have(const Shape& shape, const std::string& cause) {
 }
 
 Shape draw_shape(const Cell& cell, Random& random) {
-  const std::span<const Shape> shapes = cell.size <= 8 ? std::span<const Shape>(kSmall) : cell.size <= 32 ? std::span<const Shape>(kMedium) : kLarge;
+  const std::span<const Shape> shapes = shapes_of(cell.size);
   for (;;) {
     const Shape& shape = shapes[static_cast<std::size_t>(random.below(static_cast<std::int32_t>(shapes.size())))];
     if (can_have(shape, cell.cause)) return shape;
@@ -143,6 +154,31 @@ RunSpec draw_spec(const Cell& cell, std::uint64_t seed) {
 
 namespace {
 
+/// Standard deviation of the log of a rank's work in a step: of independent pieces, each with the noise `sigma`.
+double step_noise_of(const RunSpec& spec, std::int32_t rank) {
+  const synth::Layout layout(spec);
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const synth::Op& op : spec.pattern == Pattern::kHalo ? synth::halo_step(spec, rank) : synth::grid_step(spec, layout, rank)) {
+    if (op.kind != synth::OpKind::kWork) continue;
+    const double piece = static_cast<double>(op.amount) / op.pieces;
+    sum += static_cast<double>(op.amount);
+    squares += op.pieces * piece * piece;
+  }
+  return spec.noise.sigma * std::sqrt(squares) / sum;
+}
+
+std::vector<OracleHint> hints_of(const RunSpec& spec, const std::vector<synth::TrueCulprit>& truth) {
+  std::vector<OracleHint> hints;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    OracleHint hint{truth[i].kind == FaultKind::kSlowLink, truth[i].ranks, {}, std::log(truth[i].factor), 0.0, spec.noise.link_sigma};
+    for (std::int32_t step = 0; step < spec.steps; ++step) hint.is_active.push_back(spec.faults[i].is_active(step));
+    hint.step_noise = step_noise_of(spec, truth[i].ranks[0]);
+    hints.push_back(std::move(hint));
+  }
+  return hints;
+}
+
 Scenario draw_second(const Cell& cell, std::uint64_t seed) {
   Random random(seed, 78, static_cast<std::uint64_t>(cell.size));
   second::Spec spec;
@@ -162,6 +198,12 @@ Scenario draw_second(const Cell& cell, std::uint64_t seed) {
   Scenario scenario;
   scenario.run = std::move(run.source);
   scenario.truth = std::move(run.truth);
+  for (const synth::TrueCulprit& culprit : scenario.truth) {
+    const double pieces = spec.is_chain ? 7.0 : 6.0 * 9.0 / 5.0;  // a stage's six of weight 1 and six of weight 2
+    OracleHint hint{culprit.kind == FaultKind::kSlowLink, culprit.ranks, run.is_active, std::log(culprit.factor), 0.0, spec.noise};
+    hint.step_noise = spec.noise / std::sqrt(4.0 * pieces);
+    scenario.hints.push_back(std::move(hint));
+  }
   scenario.text = spec.is_chain ? "chain of " + std::to_string(spec.ranks) : "gpipe pp" + std::to_string(spec.pp) + " dp" + std::to_string(spec.dp);
   return scenario;
 }
@@ -174,6 +216,7 @@ Scenario draw(const Cell& cell, std::uint64_t seed) {
   Scenario scenario;
   scenario.run = std::make_unique<synth::SynthRun>(spec);
   scenario.truth = synth::truth_of(spec);
+  scenario.hints = hints_of(spec, scenario.truth);
   char text[160];
   std::snprintf(text, sizeof text, "%s tp%d pp%d dp%d grid %dx%d pareto %.2g pauses %.2g",
                 spec.pattern == Pattern::kHalo ? "halo" : spec.pattern == Pattern::k1F1B ? "1f1b" : "interleaved", spec.tp, spec.pp, spec.dp,

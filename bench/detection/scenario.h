@@ -7,6 +7,7 @@
 #include "analysis/detect/detect.h"
 #include "analysis/synth/synth.h"
 #include "analysis/synth/truth.h"
+#include "bench/detection/oracle.h"
 
 namespace megascope::bench {
 
@@ -26,6 +27,7 @@ struct Cell {
 struct Scenario {
   std::unique_ptr<RecordSource> run;
   std::vector<synth::TrueCulprit> truth;
+  std::vector<OracleHint> hints;  ///< by true culprit
   std::string text;  ///< for people: grid and faults
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
+#include "core/record/annotation.h"
 #include "core/record/source.h"
 
 namespace megascope {
@@ -21,6 +22,8 @@ struct ExportJob {
   std::string generator;                 ///< "megascope 0.1.0"
   /// Called now and then with the number of calls done since the last time; may be empty.
   std::function<void(std::uint64_t calls)> progress;
+  /// What an analysis found, the same on all members, for formats that can show it; null: nothing is to be shown. Not owned.
+  const Annotations* annotations = nullptr;
 };
 
 /// The same on all members.
@@ -45,6 +48,6 @@ struct ModuleTable {
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 2";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 3";
 
 }  // namespace megascope

@@ -33,6 +33,7 @@ ClockDomain parse_domain(WireReader& from) {
   domain.lowest_rank = static_cast<std::int32_t>(from.bounded(INT32_MAX));
   domain.kind = from.bounded(1) == 0 ? ClockKind::kTsc : ClockKind::kMonotonic;
   domain.start_ticks = from.number();
+  domain.end_ticks = from.number();
   domain.first = parse_point(from);
   domain.last = parse_point(from);
   domain.samples.resize(from.count(kMostSamples));
@@ -47,6 +48,7 @@ ClockDomain parse_domain(WireReader& from) {
 void join(ClockDomain& mine, const ClockDomain& theirs) {
   mine.lowest_rank = std::min(mine.lowest_rank, theirs.lowest_rank);
   mine.start_ticks = std::min(mine.start_ticks, theirs.start_ticks);
+  mine.end_ticks = std::max(mine.end_ticks, theirs.end_ticks);
   // Of the processes that share a clock, the longest-lived knows its rate best.
   if (span_ticks(theirs) > span_ticks(mine)) {
     mine.first = theirs.first;
@@ -86,10 +88,12 @@ ClockDomain clock_domain_of(const ProcessInfo& info) {
   domain.lowest_rank = info.world_rank;
   domain.kind = info.clock;
   domain.start_ticks = info.start_ticks;
+  domain.end_ticks = info.end_ticks;
   domain.samples = info.clock_samples;
   if (!info.clock_points.empty()) {
     domain.first = info.clock_points.front();
     domain.last = info.clock_points.back();
+    domain.end_ticks = std::max(domain.end_ticks, domain.last.ticks);
   }
   return domain;
 }
@@ -125,6 +129,7 @@ void serialize(const std::vector<ClockDomain>& domains, WireWriter& to) {
     to.number(static_cast<std::uint64_t>(domain.lowest_rank));
     to.number(domain.kind == ClockKind::kTsc ? 0 : 1);
     to.number(domain.start_ticks);
+    to.number(domain.end_ticks);
     serialize(domain.first, to);
     serialize(domain.last, to);
     to.number(domain.samples.size());

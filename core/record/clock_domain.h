@@ -17,6 +17,7 @@ struct ClockDomain {
   std::int32_t lowest_rank = 0;
   ClockKind kind = ClockKind::kTsc;
   std::uint64_t start_ticks = 0;  ///< of the earliest process
+  std::uint64_t end_ticks = 0;    ///< of the latest, as far as it is known
   ClockPoint first;               ///< of the process that lived longest
   ClockPoint last;
   std::vector<ClockSample> samples;  ///< of all processes, in no order

@@ -1,7 +1,8 @@
 #include "core/record/definitions.h"
 
-#include <cstdio>
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 
 namespace megascope {
 
@@ -16,6 +17,34 @@ const RegionDefinition* ProcessDefinitions::region(RegionId id) const {
   const auto found = std::lower_bound(regions.begin(), regions.end(), id,
                                       [](const RegionDefinition& region, RegionId wanted) { return region.id < wanted; });
   return found != regions.end() && found->id == id ? &*found : nullptr;
+}
+
+namespace {
+
+template <class Number>
+bool take_number(std::string_view& text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{};
+}
+bool take_space(std::string_view& text) {
+  if (!text.starts_with(' ')) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::string to_text(const ParallelIndex& parallel) {
+  return parallel.name + " " + std::to_string(parallel.index) + " " + std::to_string(parallel.size);
+}
+
+bool parse(std::string_view text, ParallelIndex& parallel) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  parallel.name = text.substr(0, end);
+  text.remove_prefix(end);
+  const bool is_read = take_space(text) && take_number(text, parallel.index) && take_space(text) && take_number(text, parallel.size);
+  return is_read && text.empty() && !parallel.name.empty() && parallel.index >= 0 && parallel.index < parallel.size;
 }
 
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs) {

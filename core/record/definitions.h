@@ -177,6 +177,19 @@ inline constexpr char kLauncherFactPrefix[] = "SLURM_";
 /// The value of the fact of this name, or empty.
 const std::string& launcher_fact(const std::vector<LauncherFact>& facts, std::string_view name);
 
+/// Where a process stands along one dimension of a parallel program: {"pp", 3, 4} is the last of four pipeline stages. Processes
+/// whose other indices are equal are the group of this dimension.
+struct ParallelIndex {
+  std::string name;  ///< "dp", "tp", "pp" or the program's own: letters, digits, '-' and '_'
+  std::int32_t index = 0;
+  std::int32_t size = 1;
+
+  bool operator==(const ParallelIndex&) const = default;
+};
+/// "pp 3 4", as it is stored, and the inverse: false of what is none.
+std::string to_text(const ParallelIndex& parallel);
+bool parse(std::string_view text, ParallelIndex& parallel);
+
 /// One process (a rank) of the run.
 struct ProcessInfo {
   std::int32_t world_rank = 0;
@@ -189,6 +202,7 @@ struct ProcessInfo {
   std::string mpi_library; ///< first line of MPI_Get_library_version
   std::string job;         ///< "<job>.<step>" under Slurm, else empty
   std::vector<LauncherFact> launcher;  ///< ids of job, step and node under Slurm, else empty
+  std::vector<ParallelIndex> parallel;  ///< its place in the program's parallel groups, where they are known
   std::string run_folder;    ///< absolute; the one asked for: rank 0 may have made "<run_folder>-2"; empty: only rank 0 knows
   std::string world;         ///< what the launcher calls this MPI_COMM_WORLD; empty: it does not tell
   std::string parent_world;  ///< the same of the world that started this one by MPI_Comm_spawn; else empty

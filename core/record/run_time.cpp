@@ -77,22 +77,42 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
   return found;
 }
 
-/// The rate outside of the knots: what first and last tell, where they tell it well enough; else the clock's own.
-double outer_rate(const Knots& found, double own_rate) {
-  constexpr double kMostDoubt = 50e-6;  // quartz clocks are that far off
+/// How fast a clock runs outside of the knots, and by what share that may be wrong.
+struct OuterRate {
+  double ns_per_tick = 1.0;
+  double doubt = 0.0;
+};
+
+/// What first and last knot tell, where they tell it well enough; else the clock's own.
+OuterRate outer_rate(const Knots& found, double own_rate) {
+  constexpr double kQuartzDoubt = 50e-6;      // a measurement that is worse says less than the clock itself
+  constexpr double kTwoQuartzDoubt = 200e-6;  // two clocks of up to 100 ppm, one against the other
   const TimeMap::Knot& first = found.knots.front();
   const TimeMap::Knot& last = found.knots.back();
   const auto elapsed_ns = static_cast<double>(last.time_ns - first.time_ns);
-  if (elapsed_ns <= 0 || (found.half_ns.front() + found.half_ns.back()) / elapsed_ns > kMostDoubt) return own_rate;
-  return elapsed_ns / static_cast<double>(last.ticks - first.ticks);
+  if (elapsed_ns <= 0) return {own_rate, kTwoQuartzDoubt};
+  const double doubt = (found.half_ns.front() + found.half_ns.back()) / elapsed_ns;
+  if (doubt > kQuartzDoubt) return {own_rate, std::min(doubt, kTwoQuartzDoubt)};
+  return {elapsed_ns / static_cast<double>(last.ticks - first.ticks), doubt};
 }
 
-DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, double own_rate) {
+/// The longest time of a clock before its first or behind its last knot.
+double reach_ns(const Knots& found, const ClockDomain& clock, double ns_per_tick) {
+  const std::uint64_t first = found.knots.front().ticks;
+  const std::uint64_t last = found.knots.back().ticks;
+  const std::uint64_t before = first - std::min(first, clock.start_ticks);
+  const std::uint64_t behind = std::max(last, clock.end_ticks) - last;
+  return static_cast<double>(std::max(before, behind)) * ns_per_tick;
+}
+
+DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, const ClockDomain& clock) {
   const Knots found = knots_of(meetings, known.map);
   if (found.knots.empty()) return {};
-  return {.map = TimeMap::through(found.knots, outer_rate(found, own_rate)),
+  const OuterRate rate = outer_rate(found, ns_per_tick(clock));
+  const double measured_ns = *std::max_element(found.half_ns.begin(), found.half_ns.end());
+  return {.map = TimeMap::through(found.knots, rate.ns_per_tick),
           .is_measured = true,
-          .error_ns = known.error_ns + *std::max_element(found.half_ns.begin(), found.half_ns.end())};
+          .error_ns = known.error_ns + measured_ns + reach_ns(found, clock, rate.ns_per_tick) * rate.doubt};
 }
 
 /// Places domain after domain, from the one whose time is the run's.
@@ -135,7 +155,7 @@ class Placement {
   void place_neighbours(std::size_t known) {
     for (const auto& [domain, meetings] : meetings_[known]) {
       if (is_placed_[domain]) continue;
-      DomainTime time = placed_by(calm(meetings), times_[known], ns_per_tick(domains_[domain]));
+      DomainTime time = placed_by(calm(meetings), times_[known], domains_[domain]);
       if (time.is_measured) place(domain, std::move(time));
     }
   }

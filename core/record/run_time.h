@@ -13,7 +13,8 @@ namespace megascope {
 struct DomainTime {
   TimeMap map;
   bool is_measured = false;  ///< against rank 0's clock; else by CLOCK_REALTIME, that is as well as the nodes' clocks are set
-  double error_ns = 0.0;     ///< where measured: no moment at which it was measured is further off, by the delays of messages
+  double error_ns = 0.0;     ///< where measured: no moment is further off, by the delays of the messages that measured it and by
+                             ///< what the clock's rate may be wrong before the first and behind the last of them
 };
 
 /// The run's time is that of the clock domain with the lowest rank; its ns 0 is where the first process of the run began. The

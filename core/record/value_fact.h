@@ -57,7 +57,11 @@ enum class ValueName : std::uint8_t {
   kPeriodic = kDimension + kMaxDimensions,
   kCoordinate = kPeriodic + kMaxDimensions,
   kRemains = kCoordinate + kMaxDimensions,
-  kCount = kRemains + kMaxDimensions,
+  kStep = kRemains + kMaxDimensions,  ///< of the program, as it counts them
+  kMicroBatch,
+  kModelChunk,     ///< of an interleaved pipeline's stage
+  kSequence,       ///< among the operations of its kind in the step
+  kCount,
 };
 inline constexpr std::size_t kValueNameCount = static_cast<std::size_t>(ValueName::kCount);
 
@@ -70,7 +74,8 @@ inline constexpr std::array<std::string_view, kValueNameCount> kValueNames{
     "dimension_0", "dimension_1", "dimension_2", "dimension_3", "dimension_4", "dimension_5",
     "periodic_0", "periodic_1", "periodic_2", "periodic_3", "periodic_4", "periodic_5",
     "coordinate_0", "coordinate_1", "coordinate_2", "coordinate_3", "coordinate_4", "coordinate_5",
-    "remains_0", "remains_1", "remains_2", "remains_3", "remains_4", "remains_5"};
+    "remains_0", "remains_1", "remains_2", "remains_3", "remains_4", "remains_5",
+    "step", "micro_batch", "model_chunk", "sequence"};
 static_assert(!kValueNames.back().empty());
 
 /// Of names that a newer MegaScope gave: "value".

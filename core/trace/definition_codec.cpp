@@ -106,6 +106,13 @@ std::uint8_t interface_of(std::string_view name) {
   return name == "fortran08" ? kInterfaceFortran08 : std::uint8_t{0};
 }
 
+bool add_parallel(std::string_view text, ProcessInfo& info) {
+  ParallelIndex parallel;
+  if (!parse(text, parallel)) return false;
+  info.parallel.push_back(std::move(parallel));
+  return true;
+}
+
 bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   if (name == kPropertyHost) info.host = std::move(value);
   else if (name == kPropertyProgram) info.program = std::move(value);
@@ -119,6 +126,7 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyClockDomain) info.clock_domain = std::move(value);
   else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
   else if (name == kPropertyUnrecorded) info.unrecorded.push_back(std::move(value));
+  else if (name == kPropertyParallel) return add_parallel(value, info);
   else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
   else return false;
   return true;

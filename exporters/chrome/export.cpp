@@ -3,6 +3,7 @@
 #include <string>
 
 #include "exporters/chrome/deflate_piece.h"
+#include "exporters/chrome/findings.h"
 #include "exporters/chrome/process_events.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/common/utf8.h"
@@ -20,10 +21,13 @@ std::string opening(const ExportJob& job) {
 /// This member's piece; the number of events in it.
 std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece) {
   const int member = job.collective->rank();
-  if (member == 0) piece.write(opening(job));
   std::uint64_t event_count = 0;
+  if (member == 0) {
+    piece.write(opening(job));
+    if (job.annotations != nullptr) piece.write(all_findings(*job.annotations, event_count));
+  }
   for (const std::int32_t rank : job.source->world_ranks()) {
-    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0);
+    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0, job.annotations);
     events.write(job.progress);
     event_count += events.event_count();
   }

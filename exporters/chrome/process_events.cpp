@@ -1,6 +1,10 @@
 #include "exporters/chrome/process_events.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/record/message_order.h"
+#include "exporters/chrome/findings.h"
 #include "exporters/common/names.h"
 #include "exporters/common/utf8.h"
 
@@ -16,6 +20,15 @@ constexpr std::string_view kUnknownRegion = R"("name":"unknown region","cat":"un
 constexpr std::string_view kMessage = R"("name":"message","cat":"message")";
 constexpr std::string_view kCollective = R"("name":"collective","cat":"collective")";
 
+constexpr std::int64_t kFirstFindingTid = 1 << 24;
+
+/// Of the viewer's own names for colours.
+std::string_view wait_color(std::uint32_t kind) {
+  constexpr std::array<std::string_view, 8> kColors = {"grey", "terrible", "thread_state_uninterruptible", "yellow", "bad", "olive",
+                                                       "thread_state_iowait", "thread_state_unknown"};
+  return kColors[kind % kColors.size()];
+}
+
 std::int64_t tid_of(LocationId location) { return std::int64_t{location} + 1; }
 
 std::string named(std::string_view name) { return R"({"name":")" + timeline::json_escaped(name) + "\"}"; }
@@ -24,9 +37,11 @@ std::string sorted_at(std::int64_t index) { return R"({"sort_index":)" + std::to
 
 }  // namespace
 
-ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first)
+ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first,
+                             const Annotations* annotations)
     : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
-      arrows_(process_), piece_(piece), is_first_(is_first) {
+      arrows_(process_), piece_(piece), is_first_(is_first), annotations_(annotations) {
+  if (annotations != nullptr) waits_ = timeline::WaitCursor(annotations->waits_of(world_rank));
   for (const RegionDefinition& region : process_.regions) {
     if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, std::string(kUnknownRegion));
     regions_[region.id] = R"("name":")" + timeline::json_escaped(region.name) + R"(","cat":")" +
@@ -49,6 +64,7 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   while (timeline.next(event)) {
     if (event.kind == timeline::Event::Kind::kLeave) continue;
     add_call(event);
+    if (!waits_.is_empty()) add_wait(event);
     add_facts(event);
     if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
     if (text_.size() < kFlushBytes) continue;
@@ -60,6 +76,33 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
+/// Within the slice of the call, in a colour of its kind.
+void ProcessEvents::add_wait(const timeline::Event& event) {
+  const WaitAnnotation* const wait = waits_.of(event.location, event.call->enter_ns, event.call->leave_ns);
+  if (wait == nullptr || event.time_ns != wait->begin_ns || event.leave_ns < wait->end_ns) return;
+  begin_event('X') << R"(,"name":")" << timeline::json_escaped(timeline::wait_name(*annotations_, *wait)) << R"(","cat":"wait","cname":")"
+                   << wait_color(wait->kind) << "\"";
+  add_place(event.location, wait->begin_ns);
+  text_ << R"(,"dur":)";
+  text_.time_us(wait->end_ns - wait->begin_ns);
+  text_ << R"(,"args":{"waits_for":)" << std::int64_t{wait->waits_for} << "}";
+  end_event();
+}
+
+/// On a track above the threads, each in a row of its own.
+void ProcessEvents::add_findings() {
+  if (annotations_ == nullptr) return;
+  std::int64_t tid = kFirstFindingTid;
+  for (const Annotation& finding : annotations_->findings) {
+    ++tid;
+    if (std::ranges::find(finding.world_ranks, world_rank_) == finding.world_ranks.end()) continue;
+    add_metadata("thread_name", tid, named("finding"));
+    add_metadata("thread_sort_index", tid, sorted_at(-1));
+    begin_event('X') << "," << finding_text(finding) << R"(,"pid":)" << std::int64_t{world_rank_} << R"(,"tid":)" << tid;
+    end_event();
+  }
+}
+
 void ProcessEvents::write_metadata() {
   constexpr std::int64_t kNoTid = 0;
   add_metadata("process_name", kNoTid, named(timeline::process_name(process_.info)));
@@ -68,6 +111,7 @@ void ProcessEvents::write_metadata() {
     add_metadata("thread_name", tid_of(location.id), named(timeline::thread_name(location)));
     add_metadata("thread_sort_index", tid_of(location.id), sorted_at(location.id));
   }
+  add_findings();
 }
 
 void ProcessEvents::add_metadata(std::string_view name, std::int64_t tid, std::string_view arguments) {

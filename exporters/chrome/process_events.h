@@ -13,6 +13,7 @@
 #include "exporters/chrome/json_text.h"
 #include "exporters/common/call_arguments.h"
 #include "exporters/common/timeline.h"
+#include "exporters/common/wait_cursor.h"
 
 namespace megascope::chrome {
 
@@ -24,8 +25,9 @@ namespace megascope::chrome {
 /// slice; a call that took no time has no arrows.
 class ProcessEvents {
  public:
-  /// All must outlive this object. is_first: this process's events are the first of the file.
-  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first);
+  /// All must outlive this object. is_first: this process's events are the first of the file. annotations: may be null.
+  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece, bool is_first,
+                const Annotations* annotations = nullptr);
 
   /// progress: called now and then with the number of calls since the last time; may be empty.
   void write(const std::function<void(std::uint64_t)>& progress);
@@ -44,6 +46,8 @@ class ProcessEvents {
   void add_call(const timeline::Event& event);
   void add_arguments(const timeline::CallArguments& arguments);
   void add_name(const std::vector<std::string>& names, std::int64_t id);
+  void add_wait(const timeline::Event& event);
+  void add_findings();
   void add_facts(const timeline::Event& event);
   void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
   void add_collective(const timeline::Event& event, const Fact& fact);
@@ -64,6 +68,8 @@ class ProcessEvents {
   CollectiveArrows arrows_;
   DeflatePiece& piece_;
   bool is_first_;
+  const Annotations* annotations_;
+  timeline::WaitCursor waits_;
   JsonText text_;
   std::vector<std::string> regions_;  ///< name and category as JSON members, by RegionId
   std::vector<std::string> comms_;    ///< names, escaped, by CommId

@@ -253,7 +253,7 @@ void DefinitionFile::write_thread_teams() {
       const std::uint32_t team = group(OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_PTHREAD, members);
       const std::string name = "threads of rank " + std::to_string(process.world_rank);
       check(OTF2_GlobalDefWriter_WriteComm(
-          writer_, team_comm_id(definitions_.comms.size(), process.world_rank), text(name), team,
+          writer_, team_comm_id(definitions_.comms.size(), definitions_.threaded_ranks, process.world_rank), text(name), team,
           OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
     }
     first += count;

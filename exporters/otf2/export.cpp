@@ -180,7 +180,7 @@ Status Export::write_location(Archive& archive, ProcessState& state, std::int32_
   Status status = archive.open_event_writer(location_id(world_rank, thread_index), writer);
   if (!status.is_ok()) return status;
   ThreadTeam team;
-  if (thread_index > 0) team = {team_comm_id(ids_.comms.size(), world_rank), thread_index};
+  if (thread_index > 0) team = {team_comm_id(ids_.comms.size(), ids_.threaded_ranks, world_rank), thread_index};
   const auto calls = source_.calls(world_rank, id);
   EventFile file(writer, state, id, content_.summary);
   const OTF2_ErrorCode code = file.write(*calls, team, job_.progress);

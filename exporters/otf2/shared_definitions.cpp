@@ -93,6 +93,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
   put_window_keys(to, all.windows);
   put_places(to, all.places);
   put_runs(to, all.world_ranks);
+  put_runs(to, all.threaded_ranks);
   return to.take();
 }
 
@@ -107,6 +108,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   ids.windows = get_window_ids(from);
   ids.places = place_ids(get_places(from));
   ids.world_ranks = get_runs(from);
+  ids.threaded_ranks = get_runs(from);
   return from.has_failed() ? Status::error("the members' definitions do not fit together")
                            : Status::ok();
 }
@@ -159,6 +161,13 @@ void merge_comms(std::vector<SharedComm>& mine, std::vector<SharedComm>& theirs)
   }
 }
 
+std::vector<RankRun> united(const std::vector<RankRun>& mine, const std::vector<RankRun>& theirs) {
+  std::vector<std::int32_t> ranks = expand(mine);
+  for (const std::int32_t rank : expand(theirs)) ranks.push_back(rank);
+  std::ranges::sort(ranks);
+  return compress(ranks);
+}
+
 }  // namespace
 
 SharedDefinitions collect_definitions(const RecordSource& source) {
@@ -173,6 +182,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
     mine.windows = collect_windows(process, keys_of(mine.comms), source.world_size());
     mine.places = collect_places(process);
     mine.world_ranks = {{.first = rank, .stride = 1, .count = 1}};
+    if (process.locations.size() > 1) mine.threaded_ranks = mine.world_ranks;
     merge_definitions(all, std::move(mine));
   }
   return all;
@@ -185,10 +195,8 @@ void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_files(mine.files, std::move(theirs.files));
   merge_windows(mine.windows, std::move(theirs.windows));
   merge_places(mine.places, theirs.places);
-  std::vector<std::int32_t> ranks = expand(mine.world_ranks);
-  for (const std::int32_t rank : expand(theirs.world_ranks)) ranks.push_back(rank);
-  std::ranges::sort(ranks);
-  mine.world_ranks = compress(ranks);
+  mine.world_ranks = united(mine.world_ranks, theirs.world_ranks);
+  mine.threaded_ranks = united(mine.threaded_ranks, theirs.threaded_ranks);
 }
 
 Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
@@ -215,6 +223,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
   put_windows(to, definitions.windows);
   put_places(to, definitions.places);
   put_runs(to, definitions.world_ranks);
+  put_runs(to, definitions.threaded_ranks);
   return to.take();
 }
 
@@ -242,6 +251,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
   definitions.windows = get_windows(from);
   definitions.places = get_places(from);
   definitions.world_ranks = get_runs(from);
+  definitions.threaded_ranks = get_runs(from);
   return from.has_failed() ? Status::error("a member's definitions cannot be read") : Status::ok();
 }
 

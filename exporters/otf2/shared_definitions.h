@@ -40,6 +40,7 @@ struct SharedDefinitions {
   SharedPlaces places;
   std::vector<std::string> remote_worlds;  ///< names, each once; their strings come after those of the places
   std::vector<RankRun> world_ranks;  ///< of the processes that define all this
+  std::vector<RankRun> threaded_ranks;  ///< of them, those with several threads
 };
 
 /// The definitions of all processes of a source.
@@ -60,6 +61,7 @@ struct IdTable {
   WindowIds windows;
   PlaceIds places;
   std::vector<RankRun> world_ranks;                        ///< whose traces are here, on any member
+  std::vector<RankRun> threaded_ranks;                     ///< of them, those with several threads
   /// Region of calls whose region the trace does not define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
 };

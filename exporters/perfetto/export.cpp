@@ -5,6 +5,7 @@
 #include <string>
 
 #include "exporters/common/joint_file.h"
+#include "exporters/perfetto/finding_tracks.h"
 #include "exporters/perfetto/process_trace.h"
 #include "exporters/perfetto/schema.h"
 
@@ -34,10 +35,13 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   timeline::JointFile file(members, job.folder, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
-  if (members.rank() == 0) write_root_track(file);
   std::uint64_t slice_count = 0;
+  if (members.rank() == 0) {
+    write_root_track(file);
+    if (job.annotations != nullptr) slice_count += write_findings(*job.source, *job.annotations, file);
+  }
   for (const std::int32_t rank : job.source->world_ranks()) {
-    ProcessTrace trace(*job.source, rank, file);
+    ProcessTrace trace(*job.source, rank, file, job.annotations);
     trace.write(job.progress);
     slice_count += trace.slice_count();
   }

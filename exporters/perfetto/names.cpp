@@ -38,6 +38,8 @@ Names::Names(const ProcessDefinitions& process) : first_window_(comm(static_cast
     add_string(writer, InternedData::kEventNames, ++last_name, region.name);
     regions_[region.id] = {last_name, category_iid(timeline::category(region))};
   }
+  first_free_name_ = std::uint64_t{last_name} + 1;
+  first_free_category_ = categories.size() + 1;
   for (std::size_t i = 0; i < timeline::kArgumentNameCount; ++i) {
     const auto name = static_cast<timeline::ArgumentName>(i);
     add_string(writer, InternedData::kDebugAnnotationNames, argument(name), timeline::argument_name(name));

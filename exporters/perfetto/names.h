@@ -21,6 +21,10 @@ class Names {
 
   /// Content of the InternedData message that defines all of them.
   const std::string& interned() const { return interned_; }
+  /// From here on numbers of names of slices, of their arguments, and of categories are free.
+  std::uint64_t first_free_name() const { return first_free_name_; }
+  static constexpr std::uint64_t kFirstFreeArgument = timeline::kArgumentNameCount + 1;
+  std::uint64_t first_free_category() const { return first_free_category_; }
   /// Of a region that the trace does not define: "unknown region".
   Region region(RegionId id) const { return id < regions_.size() ? regions_[id] : kUnknownRegion; }
   static std::uint64_t argument(timeline::ArgumentName name) { return static_cast<std::uint64_t>(name) + 1; }
@@ -36,6 +40,8 @@ class Names {
   static constexpr Region kUnknownRegion{1, 1};
 
   std::string interned_;
+  std::uint64_t first_free_name_ = 0;
+  std::uint64_t first_free_category_ = 0;
   std::uint64_t first_file_ = 0;
   std::uint64_t first_site_ = 0;
   std::vector<Region> regions_;  ///< by RegionId

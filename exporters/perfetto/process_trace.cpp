@@ -19,23 +19,18 @@ using timeline::Argument;
 using timeline::CallArguments;
 
 constexpr std::uint64_t kProgressCalls = 1U << 16;
-// Readers take pid 0 for the system's idle process, and ranks of several nodes may share a real one.
-constexpr std::int64_t kFirstPid = 1'000'000;
-// Tracks of a process: itself, its threads, its lanes. Small numbers, because they are written often.
-constexpr std::uint64_t kTracksPerRank = 1U << 20;
-constexpr std::uint32_t kProcessTrack = 0;
 constexpr std::uint32_t kFirstLaneTrack = 1;
 constexpr std::uint32_t kFirstThreadTrack = kFirstLaneTrack + OperationLanes::kMaxLanes;
 constexpr std::int32_t kLanesRank = 1 << 20;  // below the threads
 constexpr std::size_t kArgumentBytes = 24;    // at most, one debug annotation
 
-std::int32_t pid_of(std::int32_t world_rank) { return static_cast<std::int32_t>(kFirstPid + world_rank); }
-
 }  // namespace
 
-ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file)
+ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
+                           const Annotations* annotations)
     : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
-      names_(process_), packets_(file, static_cast<std::uint32_t>(world_rank) + 1), open_(process_.locations.size()) {
+      names_(process_), packets_(file, static_cast<std::uint32_t>(world_rank) + 1), waits_(annotations, world_rank, packets_),
+      open_(process_.locations.size()) {
   for (const CommDefinition& comm : process_.comms) {
     const bool has_others = rank_count(comm.members) + rank_count(comm.remote_members) > 1;
     comm_seeds_.push_back(has_others ? comm.global_name : 0);
@@ -51,6 +46,7 @@ void ProcessTrace::write(const std::function<void(std::uint64_t)>& progress) {
   timeline::Event event;
   std::uint64_t call_count = 0;
   while (timeline.next(event)) {
+    if (!waits_.is_empty()) waits_.before(event);
     if (event.kind == timeline::Event::Kind::kLeave) {
       leave(event);
       continue;
@@ -62,14 +58,13 @@ void ProcessTrace::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
-std::uint64_t ProcessTrace::track_uuid(std::uint32_t index) const {
-  return (static_cast<std::uint64_t>(world_rank_) + 1) * kTracksPerRank + index;
-}
 std::uint64_t ProcessTrace::thread_uuid(LocationId location) const { return track_uuid(kFirstThreadTrack + location); }
 std::uint64_t ProcessTrace::lane_uuid(std::uint32_t lane) const { return track_uuid(kFirstLaneTrack + lane); }
 
 void ProcessTrace::write_preamble() {
-  packets_.put_first(source_.start_realtime_ns(), thread_uuid(main_location_), names_.interned());
+  packets_.put_first(source_.start_realtime_ns(), thread_uuid(main_location_),
+                     names_.interned() +
+                         waits_.interned(names_.first_free_name(), Names::kFirstFreeArgument, names_.first_free_category()));
   write_process_track();
   for (const LocationDefinition& location : process_.locations) write_thread_track(location);
 }
@@ -78,11 +73,11 @@ void ProcessTrace::write_process_track() {
   const std::string name = timeline::valid_utf8(timeline::process_name(process_.info));
   std::string track;
   protozero::pbf_writer writer(track);
-  writer.add_uint64(TrackDescriptor::kUuid, track_uuid(kProcessTrack));
+  writer.add_uint64(TrackDescriptor::kUuid, track_uuid(tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, name);
   {
     protozero::pbf_writer process(writer, TrackDescriptor::kProcess);
-    process.add_int32(schema::ProcessDescriptor::kPid, pid_of(world_rank_));
+    process.add_int32(schema::ProcessDescriptor::kPid, tracks::pid_of(world_rank_));
     process.add_string(schema::ProcessDescriptor::kCmdline, timeline::valid_utf8(process_.info.program));
     process.add_int32(schema::ProcessDescriptor::kLegacySortIndex, world_rank_);
     process.add_string(schema::ProcessDescriptor::kProcessName, name);
@@ -98,10 +93,10 @@ void ProcessTrace::write_thread_track(const LocationDefinition& location) {
   std::string track;
   protozero::pbf_writer writer(track);
   writer.add_uint64(TrackDescriptor::kUuid, thread_uuid(location.id));
-  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(kProcessTrack));
+  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(tracks::kProcess));
   {
     protozero::pbf_writer thread(writer, TrackDescriptor::kThread);
-    thread.add_int32(schema::ThreadDescriptor::kPid, pid_of(world_rank_));
+    thread.add_int32(schema::ThreadDescriptor::kPid, tracks::pid_of(world_rank_));
     thread.add_int64(schema::ThreadDescriptor::kTid, place + 1);  // 0 is no thread to readers
     thread.add_int32(schema::ThreadDescriptor::kLegacySortIndex, place);
     thread.add_string(schema::ThreadDescriptor::kThreadName, timeline::valid_utf8(timeline::thread_name(location)));
@@ -115,7 +110,7 @@ void ProcessTrace::write_lane_track(std::uint32_t lane) {
   std::string track;
   protozero::pbf_writer writer(track);
   writer.add_uint64(TrackDescriptor::kUuid, lane_uuid(lane));
-  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(kProcessTrack));
+  writer.add_uint64(TrackDescriptor::kParentUuid, track_uuid(tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, "requests");
   writer.add_int32(TrackDescriptor::kSiblingOrderRank, kLanesRank);
   packets_.put(schema::TracePacket::kTrackDescriptor, track);
@@ -130,6 +125,7 @@ void ProcessTrace::enter(const timeline::Event& event) {
   add_arguments(CallArguments::of(call, world_ranks_, world_rank_));
   collect_flows(event, open);
   packets_.put_event(event.time_ns, event_.bytes());
+  if (!waits_.is_empty()) waits_.entered(event, thread_uuid(event.location));
   start_operations(event);
 }
 

@@ -11,6 +11,8 @@
 #include "exporters/perfetto/names.h"
 #include "exporters/perfetto/operation_lanes.h"
 #include "exporters/perfetto/packet_stream.h"
+#include "exporters/perfetto/track_numbers.h"
+#include "exporters/perfetto/wait_slices.h"
 
 namespace megascope::perfetto {
 
@@ -22,13 +24,14 @@ namespace megascope::perfetto {
 /// calls by which the members of a collective enter it, in the order of entering (a chain: as many arrows as members).
 class ProcessTrace {
  public:
-  /// All must outlive this object.
-  ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file);
+  /// All must outlive this object. annotations: null: nothing but what was recorded is shown.
+  ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
+               const Annotations* annotations = nullptr);
 
   /// progress: called now and then with the number of calls since the last time; may be empty.
   void write(const std::function<void(std::uint64_t)>& progress);
 
-  std::uint64_t slice_count() const { return slice_count_; }
+  std::uint64_t slice_count() const { return slice_count_ + waits_.slice_count(); }
 
  private:
   /// What the calls open on one location will need when they are left; each call's part begins at its marks.
@@ -55,7 +58,7 @@ class ProcessTrace {
   void collect_flows(const timeline::Event& event, OpenCalls& open);
   void start_operations(const timeline::Event& event);
 
-  std::uint64_t track_uuid(std::uint32_t index) const;
+  std::uint64_t track_uuid(std::uint32_t index) const { return tracks::of_process(world_rank_, index); }
   std::uint64_t thread_uuid(LocationId location) const;
   std::uint64_t lane_uuid(std::uint32_t lane) const;
 
@@ -69,6 +72,7 @@ class ProcessTrace {
   FieldBuffer event_;
   FieldBuffer annotation_;
   OperationLanes lanes_;
+  WaitSlices waits_;
   std::vector<OpenCalls> open_;            ///< by location
   std::vector<std::uint64_t> comm_seeds_;  ///< global name of each communicator with more than one member, else 0
   std::uint64_t slice_count_ = 0;

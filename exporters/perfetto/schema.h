@@ -78,6 +78,8 @@ struct TrackEvent {
   static constexpr std::uint32_t kType = 9;
   static constexpr std::uint32_t kNameIid = 10;
   static constexpr std::uint32_t kTrackUuid = 11;
+  static constexpr std::uint32_t kCategories = 22;
+  static constexpr std::uint32_t kName = 23;
   static constexpr std::uint32_t kFlowIds = 47;
 
   static constexpr std::uint32_t kSliceBegin = 1;  ///< type
@@ -91,6 +93,9 @@ struct DebugAnnotation {
   static constexpr std::uint32_t kBoolValue = 2;
   static constexpr std::uint32_t kUintValue = 3;
   static constexpr std::uint32_t kIntValue = 4;
+  static constexpr std::uint32_t kDoubleValue = 5;
+  static constexpr std::uint32_t kStringValue = 6;
+  static constexpr std::uint32_t kName = 10;
   static constexpr std::uint32_t kStringValueIid = 17;
 };
 

@@ -245,7 +245,8 @@ Json object_of(const RunReport& report) {
                        {"median", shares.median},
                        {"max", shares.by_share.empty() ? 0.0 : mpi_share(*shares.by_share.back())}};
   json["imbalance"] = shares.imbalance;
-  json["verdict"] = first_verdict(report, shares);
+  json["verdict"] = report.verdict.empty() ? first_verdict(report, shares) : report.verdict;
+  json["is_analyzed"] = !report.verdict.empty();
   json["overhead_s"] = seconds(most_overhead_ns);
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);

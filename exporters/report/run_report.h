@@ -157,7 +157,7 @@ struct ExportRow {
 struct ClockFacts {
   std::uint64_t domains = 0;     ///< clocks, each shared by some processes; 0: not known
   std::uint64_t unmeasured = 0;  ///< of these, placed by their nodes' system clocks for want of anything better
-  double error_ns = 0.0;         ///< of the others: at the moments at which they were compared none was further off
+  double error_ns = 0.0;         ///< of the others: no moment of theirs is further off (DomainTime)
 
   bool operator==(const ClockFacts&) const = default;
 };
@@ -201,6 +201,8 @@ struct RunReport {
   std::string report_command;  ///< prints this report again; empty: not to be mentioned
   std::vector<ExportRow> exports;
   ClockFacts clocks;
+  std::string verdict;          ///< that of `megascope analyze`; empty: it was not made here
+  std::string verdict_command;  ///< makes it; empty: not to be mentioned
   std::string started_by;          ///< run folder of parent_world, where it was found
   std::vector<RunReport> spawned;  ///< of the worlds that this one started
 

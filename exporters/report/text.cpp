@@ -35,6 +35,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(loss_section(report), true);
   append(note_section(report, limits), false);
   append(output_section(report, limits), true);
+  append(verdict_section(report), true);
   return all;
 }
 

@@ -102,7 +102,7 @@ std::string clocks_text(const ClockFacts& clocks) {
   const std::uint64_t compared = clocks.domains - clocks.unmeasured;
   std::string text = plural(clocks.domains, "clock", "clocks");
   if (compared > 1) {
-    text += fmt::format(", compared by messages: no more than {} off when they were compared",
+    text += fmt::format(", compared by messages: no more than {} off",
                         human_duration(static_cast<std::int64_t>(clocks.error_ns)));
   }
   if (clocks.unmeasured == 0) return text;
@@ -230,7 +230,7 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
                     fmt::format("outside of MPI rank {} works longest, the average rank {} less",
                                 shares.busiest_rank, percent_text(shares.imbalance))));
   }
-  const std::string verdict = first_verdict(report, shares);
+  const std::string verdict = report.verdict.empty() ? first_verdict(report, shares) : std::string();  // else the better one ends the report
   if (!verdict.empty()) append(lines, labelled("", verdict));
   return lines;
 }
@@ -242,6 +242,12 @@ Lines collective_section(const RunReport& report) {
   if (rows.size() > 1) text += fmt::format(" and {}", plural(rows.size() - 1, "other communicator", "other communicators"));
   text += report.folder.empty() ? "." : "; the first difference: megascope hang " + shell_quoted(report.folder);
   return labelled("Collectives", text);
+}
+
+Lines verdict_section(const RunReport& report) {
+  if (!report.verdict.empty()) return labelled("Verdict", report.verdict);
+  if (report.verdict_command.empty()) return {};
+  return labelled("Verdict", report.verdict_command + " tells who makes whom wait");
 }
 
 Lines note_section(const RunReport& report, const RowLimits& limits) {

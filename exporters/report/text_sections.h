@@ -60,5 +60,7 @@ Lines pending_section(const RunReport& report, const RowLimits& limits);
 Lines loss_section(const RunReport& report);
 Lines note_section(const RunReport& report, const RowLimits& limits);
 Lines output_section(const RunReport& report, const RowLimits& limits);
+/// Who makes the run slow, or what tells it.
+Lines verdict_section(const RunReport& report);
 
 }  // namespace megascope::report

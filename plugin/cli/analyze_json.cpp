@@ -1,5 +1,5 @@
-#include "plugin/cli/analyze_view.h"
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/collective_words.h"
+#include "plugin/cli/analyze_output.h"
 
 #include <nlohmann/json.hpp>
 
@@ -7,6 +7,9 @@
 
 namespace megascope::cli {
 namespace {
+
+using answer::comm_name;
+using answer::place_name;
 
 using Json = nlohmann::ordered_json;
 
@@ -40,9 +43,9 @@ Json mismatches_json(const AnalyzeView& view) {
     for (const analysis::Mismatch::Party& party : mismatch.parties) {
       parties.push_back({{"ranks", party.world_ranks}, {"function", std::string(party.shape.function)}, {"root", party.shape.root}});
     }
-    all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)}, {"what", what_name(mismatch.what)},
+    all.push_back({{"communicator", comm_name(view.tables.comms, mismatch.comm)}, {"what", answer::what_name(mismatch.what)},
                    {"sequence", mismatch.sequence}, {"parties", std::move(parties)},
-                   {"text", mismatch_text(view.tables.comms, mismatch)}});
+                   {"text", answer::mismatch_text(view.tables.comms, mismatch)}});
   }
   return all;
 }
@@ -60,7 +63,7 @@ Json waits_json(const AnalyzeView& view) {
   json["kinds"] = Json::object();
   for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
     const analysis::WaitSum& sum = view.waits.by_kind[kind];
-    json["kinds"][kind_name(static_cast<analysis::WaitKind>(kind))] = {{"count", sum.count}, {"s", seconds(sum.wait_ns)}};
+    json["kinds"][answer::kind_name(static_cast<analysis::WaitKind>(kind))] = {{"count", sum.count}, {"s", seconds(sum.wait_ns)}};
   }
   json["functions"] = Json::array();
   for (const auto& [function, sum] : view.waits.by_function) {
@@ -98,19 +101,36 @@ Json ranks_json(const AnalyzeView& view) {
 
 }  // namespace
 
-std::string analyze_json(const AnalyzeView& view) {
+nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
+  nlohmann::ordered_json json = {{"kind", detect::name_of(culprit.cause)}, {"ranks", culprit.ranks}, {"hosts", culprit.hosts},
+                                 {"groups", culprit.groups}, {"factor", culprit.factor}, {"onset_step", culprit.onset_step},
+                                 {"last_step", culprit.last_step}, {"active_steps", culprit.active_steps},
+                                 {"cost_fraction", culprit.cost_fraction}, {"confidence", culprit.confidence}};
+  const detect::Evidence& evidence = culprit.evidence;
+  json["evidence"] = {{"what", evidence.what}, {"rank", evidence.world_rank}, {"step", evidence.step},
+                      {"begin_ns", evidence.begin_ns}, {"end_ns", evidence.end_ns}, {"observed_ns", evidence.observed_ns},
+                      {"expected_ns", evidence.expected_ns}, {"peers", evidence.peer_count}};
+  return json;
+}
+
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if) {
   Json json;
-  json["verdict"] = verdict_text(view);
-  json["slowdown"] = nullptr;
+  json["verdict"] = answer::verdict_text(view);
+  json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();
-  for (const detect::Culprit& culprit : view.detection.culprits) json["culprits"].push_back(culprit_json(culprit));
+  for (std::size_t i = 0; i < view.detection.culprits.size(); ++i) {
+    json["culprits"].push_back(culprit_json(view.detection.culprits[i]));
+    const bool is_of_ranks = view.detection.culprits[i].cause != detect::Cause::kSlowLink && i < what_if.asked.size();
+    json["culprits"].back()["gain"] = is_of_ranks ? Json(what_if.asked[i].gain) : Json(nullptr);
+  }
+  json["what_if"] = what_if_json(what_if);
   json["waits"] = waits_json(view);
   json["critical_path"] = path_json(view);
   json["per_rank"] = ranks_json(view);
-  json["limits"] = limits_of(view);
+  json["limits"] = answer::limits_of(view);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -1,8 +1,8 @@
 #include "core/base/text.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
-#include "plugin/cli/analyze_view.h"
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/collective_words.h"
+#include "plugin/cli/analyze_output.h"
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ void add_other_culprits(const AnalyzeView& view, Lines& lines) {
       continue;
     }
     lines.emplace_back();
-    append(lines, culprit_text(view, culprit), 0);
+    append(lines, answer::culprit_text(view, culprit), 0);
   }
   if (untold == 0) return;
   lines.emplace_back();
@@ -81,7 +81,7 @@ void kind_table(const AnalyzeView& view, Lines& lines) {
   for (std::size_t kind = 1; kind < analysis::kWaitKindCount; ++kind) {
     const analysis::WaitSum& sum = view.waits.by_kind[kind];
     if (sum.count == 0) continue;
-    table.add({kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count), duration(sum.wait_ns),
+    table.add({answer::kind_name(static_cast<analysis::WaitKind>(kind)), human_count(sum.count), duration(sum.wait_ns),
                percent(sum.wait_ns, view.waits.wall_ns)});
   }
   append(lines, "Kinds of waits", table);
@@ -103,7 +103,7 @@ void place_tables(const AnalyzeView& view, Lines& lines) {
   append(lines, "Where ranks wait", functions);
   Table comms({{"on", Table::Align::kLeft, 40}, {"waits"}, {"time"}});
   for (const auto& [comm, sum] : longest(view.waits.by_comm, kMostComms)) {
-    comms.add({place_name(view.tables.comms, comm), human_count(sum.count), duration(sum.wait_ns)});
+    comms.add({answer::place_name(view.tables.comms, comm), human_count(sum.count), duration(sum.wait_ns)});
   }
   append(lines, "On what", comms);
 }
@@ -117,7 +117,7 @@ void collective_table(const AnalyzeView& view, Lines& lines) {
   if (costs.size() > kMostFunctions) costs.resize(kMostFunctions);
   Table table({{"collective", Table::Align::kLeft}, {"on", Table::Align::kLeft, 40}, {"count"}, {"wire"}, {"skew"}});
   for (const auto& [key, cost] : costs) {
-    table.add({view.function(key.second), place_name(view.tables.comms, key.first), human_count(cost.count), duration(cost.wire_ns),
+    table.add({view.function(key.second), answer::place_name(view.tables.comms, key.first), human_count(cost.count), duration(cost.wire_ns),
                duration(cost.skew_ns)});
   }
   append(lines, "Collectives: wire is the shortest member's time, skew what the others spent beyond", table);
@@ -142,22 +142,28 @@ void matching_lines(const AnalyzeView& view, Lines& lines) {
                             human_count(view.matching.message_count), human_count(view.matching.collective_count),
                             human_count(view.matching.call_count), human_count(view.matching.unmatched())), 0);
   for (std::size_t i = 1; i < std::min<std::size_t>(view.matching.mismatches.size(), kMostComms); ++i) {
-    append(lines, "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".", 2);
+    append(lines, "Collectives do not match: " + answer::mismatch_text(view.tables.comms, view.matching.mismatches[i]) + ".", 2);
   }
-  for (const std::string& limit : limits_of(view)) append(lines, "Note: " + limit, 2);
+  for (const std::string& limit : answer::limits_of(view)) append(lines, "Note: " + limit, 2);
 }
 
-}  // namespace
-
-std::string analyze_text(const AnalyzeView& view) {
-  Lines lines;
-  append(lines, verdict_text(view), 0);
-  add_other_culprits(view, lines);
+/// Who waits for whom, where and why.
+void add_waits(const AnalyzeView& view, Lines& lines) {
   if (view.waits.suffered_ns != 0) rank_table(view, lines);
   kind_table(view, lines);
   place_tables(view, lines);
   collective_table(view, lines);
   if (view.waits.path.length_ns != 0) path_table(view, lines);
+}
+
+}  // namespace
+
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if) {
+  Lines lines;
+  append(lines, answer::verdict_text(view), 0);
+  add_other_culprits(view, lines);
+  for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
+  if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
   return joined(lines, "\n") + "\n";
 }

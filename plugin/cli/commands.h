@@ -39,6 +39,7 @@ struct ExportArguments {
   std::vector<std::string> formats;
   std::string out;  ///< empty: the run folder
   int jobs = 0;
+  bool leaves_out_findings = false;
 };
 int export_run(const ExportArguments& arguments);
 
@@ -96,6 +97,17 @@ struct SynthArguments {
 };
 /// Writes a run that is made up (analysis/synth) as native traces.
 int make_synthetic_run(const SynthArguments& arguments);
+
+struct ImportArguments {
+  std::string from = "chrome";  ///< "chrome" or "megascan"
+  std::string source;           ///< a file, or for megascan a folder
+  std::string parallel;         ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the file shows
+  std::string operations;       ///< file that says what operations are; empty: the shipped table
+  std::string out;
+  bool is_for_table = false;    ///< only prints the shipped table
+};
+/// Writes timelines of other tools as native traces into a new folder.
+int import_run(const ImportArguments& arguments);
 
 struct DoctorArguments {
   std::vector<std::string> command;  ///< program or launcher, with its arguments; empty: the machine only

@@ -3,14 +3,18 @@
 #include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
+#include "plugin/answer/annotate.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/installation.h"
 #include "plugin/cli/progress.h"
 #include "plugin/cli/run_share.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -27,30 +31,66 @@ Status make_folder(const std::string& folder) {
   return error ? Status::error("cannot make " + folder + ": " + error.message()) : Status::ok();
 }
 
+bool can_show_findings(const std::string& format) { return format == "perfetto" || format == "chrome"; }
+
+/// What formats can show beside the records: the answer, and its annotations. Null where nothing is to be shown, or it failed.
+struct Findings {
+  answer::Answer answer;
+  Annotations annotations;
+
+  Findings(const trace::RunSource& run, unsigned jobs) : answer(run, run.time(), jobs), annotations(answer::annotations_of(answer)) {}
+};
+
+std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArguments& arguments, int jobs) {
+  const bool is_wanted = !arguments.leaves_out_findings && std::ranges::any_of(arguments.formats, can_show_findings);
+  if (!is_wanted || run.world_ranks().size() < 2 || !answer::strangers(run).empty()) return nullptr;
+  try {
+    auto found = std::make_unique<Findings>(run, static_cast<unsigned>(jobs));
+    std::uint64_t wait_count = 0;
+    for (const auto& [rank, waits] : found->annotations.waits) wait_count += waits.size();
+    std::printf("findings: %zu culprits, %s waits\n", found->answer.view().detection.culprits.size(), human_count(wait_count).c_str());
+    return found;
+  } catch (const std::exception& error) {
+    say(std::string("findings are not shown: ") + error.what());
+    return nullptr;
+  }
+}
+
+void tell_moves(const analysis::Causality& causality) {
+  if (causality.violations_before == 0) return;
+  std::printf("clocks: %s messages and collectives were in an impossible order; moments were moved by up to %s\n",
+              human_count(causality.violations_before).c_str(),
+              human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
+}
+
 /// The run with message order as law, where its ranks have several clocks. corrected: holds it, if anything is moved.
 const RecordSource& in_order(const trace::RunSource& run, int jobs, std::optional<analysis::CorrectedSource>& corrected) {
   if (run.time().domains.size() < 2) return run;
   analysis::Causality causality = analysis::restore_causality(run, static_cast<unsigned>(jobs));
+  tell_moves(causality);
   if (causality.violations_before == 0) return run;
-  std::printf("clocks: %s messages and collectives were in an impossible order; moments were moved by up to %s\n",
-              human_count(causality.violations_before).c_str(),
-              human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
-  std::fflush(stdout);  // processes are started after this
   return corrected.emplace(run, std::move(causality.corrections));
 }
 
-Status export_together(const trace::RunSource& run, const RecordSource& seen, const ModuleTable& module,
-                       const std::string& format, const std::string& folder, std::size_t members) {
+/// The run as it is exported.
+struct Seen {
+  const RecordSource& source;
+  const Annotations* annotations;  ///< null: none
+};
+
+Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module, const std::string& format,
+                       const std::string& folder, std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
   const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
-    const RunShare share = share_of(run, seen, static_cast<std::size_t>(collective.rank()), members);
+    const RunShare share = share_of(run, seen.source, static_cast<std::size_t>(collective.rank()), members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
                         .folder = folder,
                         .generator = std::string("megascope ") + kVersion,
-                        .progress = progress.reporter(collective.rank() == 0)};
+                        .progress = progress.reporter(collective.rank() == 0),
+                        .annotations = seen.annotations};
     ExportResult mine;
     const Status exported = module.run_export(job, mine);
     if (collective.rank() == 0) {
@@ -71,8 +111,8 @@ Status export_together(const trace::RunSource& run, const RecordSource& seen, co
   return Status::ok();
 }
 
-Status export_format(const trace::RunSource& run, const RecordSource& seen, const std::string& format,
-                     const std::string& folder, std::size_t members) {
+Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format, const std::string& folder,
+                     std::size_t members) {
   std::string library_folder;
   Status status = find_library_folder(library_folder);
   const ModuleTable* module = nullptr;
@@ -107,8 +147,13 @@ int export_run(const ExportArguments& arguments) {
   resolve_places_of(*run);
   int code = kSuccess;
   const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
+  const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
+  const std::unique_ptr<Findings> found = find(*run, arguments, jobs);
   std::optional<analysis::CorrectedSource> corrected;
-  const RecordSource& seen = in_order(*run, arguments.jobs > 0 ? arguments.jobs : usable_processor_count(), corrected);
+  if (found != nullptr) tell_moves(found->answer.view().causality);
+  const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
+                  found != nullptr ? &found->annotations : nullptr};
+  std::fflush(stdout);  // processes are started after this
   for (const std::string& format : arguments.formats) {
     status = export_format(*run, seen, format, folder, members);
     if (status.is_ok()) continue;

@@ -2,7 +2,7 @@
 
 #include "analysis/hang/hang.h"
 #include "core/record/source.h"
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/collective_words.h"
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,10 @@
 
 /// What `megascope hang` found, said for people and for programs. Ranks are world ranks; times are since the run's start.
 namespace megascope::cli {
+
+using answer::mismatch_text;
+using answer::ranks_text;
+using answer::what_name;
 
 struct HangView {
   const RecordSource& source;

@@ -84,9 +84,9 @@ CommTable::Index place_of(const HangView& view, const Waiting& waiting, const an
 
 }  // namespace
 
-std::string HangView::comm_name(CommTable::Index comm) const { return cli::comm_name(comms, comm); }
+std::string HangView::comm_name(CommTable::Index comm) const { return answer::comm_name(comms, comm); }
 
-std::string HangView::place_name(CommTable::Index place) const { return cli::place_name(comms, place); }
+std::string HangView::place_name(CommTable::Index place) const { return answer::place_name(comms, place); }
 
 bool has_finding(const HangView& view) {
   return !view.report.cycles.empty() || !view.report.mismatches.empty() || view.report.stuck_count() != 0;

@@ -40,6 +40,7 @@ struct CommandLine {
   AnalyzeArguments analyze;
   DoctorArguments doctor;
   SynthArguments synth;
+  ImportArguments import_arguments;
   std::string hang_format = "text";
 
   CommandLine() {
@@ -59,6 +60,7 @@ struct CommandLine {
     add_analyze();
     add_doctor();
     add_synth();
+    add_import();
   }
 
   void add_run() {
@@ -116,6 +118,8 @@ struct CommandLine {
     command
         ->add_option("-j,--jobs", exports.jobs, "Processes to work with; one a core if not given")
         ->check(CLI::Range(1, 1024));
+    command->add_flag("--no-findings", exports.leaves_out_findings,
+                      "Shows what was recorded and nothing else: not who waits for whom, nor who is slow (perfetto, chrome)");
   }
 
   void add_recover() {
@@ -182,6 +186,22 @@ struct CommandLine {
         "Exit code: 0 no problem, 1 some problem, 2 bad usage.");
   }
 
+  void add_import() {
+    CLI::App* command = app.add_subcommand("import", "Makes a run folder of another tool's timeline of a training job");
+    CLI::Option* table = command->add_flag("--print-operations", import_arguments.is_for_table, "Prints the table of known operations, to be changed");
+    command->add_option("--from", import_arguments.from, "chrome (a file, also .gz) or megascan (a folder)")
+        ->check(CLI::IsMember({"chrome", "megascan"}))->capture_default_str();
+    command->add_option("SOURCE", import_arguments.source, "The file or folder")->excludes(table);
+    command->add_option("--parallel", import_arguments.parallel, "Sizes, and which changes fastest with the rank: tp=4,pp=4,dp=4,order=tp-dp-pp");
+    command->add_option("--operations", import_arguments.operations, "File that says what operations are, instead of the shipped table");
+    command->add_option("-o,--out", import_arguments.out, "Run folder to make; an existing one is not overwritten")->excludes(table);
+    command->final_callback([this] {
+      if (import_arguments.is_for_table) return;
+      if (import_arguments.source.empty()) throw CLI::RequiredError("SOURCE");
+      if (import_arguments.out.empty()) throw CLI::RequiredError("--out");
+    });
+  }
+
   void add_synth() {
     CLI::App* command = app.add_subcommand("synth", "Writes a run that is made up, to try the analysis on");
     command->add_option("-o,--out", synth.out, "Run folder to make; an existing one is not overwritten")->required();
@@ -214,6 +234,7 @@ struct CommandLine {
 
   int dispatch() {
     if (app.got_subcommand("synth")) return make_synthetic_run(synth);
+    if (app.got_subcommand("import")) return import_run(import_arguments);
     if (app.got_subcommand("doctor")) return examine_machine(doctor);
     if (app.got_subcommand("run")) return run_command(run);
     if (app.got_subcommand("info")) return show_info(info);

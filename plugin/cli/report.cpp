@@ -5,7 +5,7 @@
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
 #include "exporters/report/table.h"
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/collective_words.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/installation.h"
@@ -49,17 +49,21 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
   return status;
 }
 
-/// The exports that the run's own report names and that are still there. A report that cannot be
-/// read names none.
-std::vector<report::ExportRow> stored_exports(const std::string& folder) {
+/// The run's own report, made when it ended; null where there is none that can be read.
+json stored_report(const std::string& folder) {
   const std::string path = folder + "/" + trace::kReportJsonFile;
   std::error_code error;
   if (!fs::exists(path, error) || fs::file_size(path, error) > kMaxStoredBytes || error) return {};
   std::ifstream file(path);
-  const json stored = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  json stored = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return stored.is_object() ? stored : json();
+}
+
+/// The exports that it names and that are still there.
+std::vector<report::ExportRow> stored_exports(const json& stored, const std::string& folder) {
+  std::error_code error;
   std::vector<report::ExportRow> rows;
-  if (!stored.is_object() || !stored.contains("exports") || !stored["exports"].is_array())
-    return rows;
+  if (!stored.contains("exports") || !stored["exports"].is_array()) return rows;
   for (const json& entry : stored["exports"]) {
     if (!entry.is_object()) continue;
     const json format = entry.value("format", json());
@@ -76,6 +80,14 @@ std::vector<report::ExportRow> stored_exports(const std::string& folder) {
   return rows;
 }
 
+/// What the analysis said when the run ended.
+std::string stored_verdict(const json& stored) {
+  constexpr std::size_t kMostBytes = 4096;
+  if (!stored.contains("is_analyzed") || stored["is_analyzed"] != true || !stored.contains("verdict")) return {};
+  const json& verdict = stored["verdict"];
+  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes) : std::string();
+}
+
 /// The first collective of each communicator that ranks did not call alike, where the sums show some difference, or cannot show
 /// it because ranks came unequally far.
 void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& report) {
@@ -90,7 +102,7 @@ void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& r
   found.mismatches = analysis::find_mismatches(found.processes, comms);
   for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
     report.notes.insert(report.notes.begin() + static_cast<std::ptrdiff_t>(i),
-                        "collectives do not match: " + mismatch_text(comms, found.mismatches[i]));
+                        "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
   }
 }
 
@@ -112,7 +124,9 @@ Status make_report(const ReportArguments& arguments, const std::string& folder, 
   resolve_places_of(report);
   report.folder = folder;
   report.clocks = report::clock_facts(run->time());
-  report.exports = stored_exports(folder);
+  const json stored = stored_report(folder);
+  report.exports = stored_exports(stored, folder);
+  report.verdict = stored_verdict(stored);
   std::error_code error;
   if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
     report.notes.push_back(std::string(trace::kReportTextFile) +

@@ -53,8 +53,9 @@ std::vector<ClockDomain> share_clocks(Collective& group, Collective::Bytes clock
   return status.is_ok() ? domains_in(clocks) : std::vector{mine};
 }
 
-std::vector<std::string> agree_on_formats(Collective& group, RunPart& part, const report::RunReport& report) {
-  std::string text = group.rank() == 0 ? joined(part.wanted_formats(report), ",") : std::string();
+/// is_sound: of rank 0, whether it has the report of all. What went wrong on another rank alone keeps nobody from coming here.
+std::vector<std::string> agree_on_formats(Collective& group, RunPart& part, const report::RunReport& report, bool is_sound) {
+  std::string text = group.rank() == 0 && is_sound ? joined(part.wanted_formats(report), ",") : std::string();
   return bcast_text(group, text).is_ok() ? split_list(text) : std::vector<std::string>();
 }
 
@@ -79,10 +80,8 @@ Status conclude(Collective& group, RunPart& part) {
   status = merge_clocks_up(group, clocks);
   report::RunReport report = part.report();
   status.update(report::merge_up(group, report));
-  if (status.is_ok()) {
-    const std::vector<std::string> formats = agree_on_formats(group, part, report);
-    if (!formats.empty()) part.run_exports(group, formats, share_clocks(group, clocks, clock), report);
-  }
+  const std::vector<std::string> formats = agree_on_formats(group, part, report, status.is_ok());
+  if (!formats.empty()) part.run_exports(group, formats, share_clocks(group, clocks, clock), report);
   part.close(group, domains_in(clocks), report);
   return Status::ok();
 }

@@ -19,6 +19,7 @@
 #include "mpi_layer/mpi_collective.h"
 #include "plugin/run/output.h"
 #include "plugin/run/session.h"
+#include "plugin/run/verdict.h"
 
 /// The end of a run: traces into the run folder, exports, report.
 namespace megascope::run {
@@ -148,6 +149,10 @@ std::vector<std::string> Session::wanted_formats(const report::RunReport& report
   return formats;
 }
 
+bool Session::wants_verdict() const {
+  return std::ranges::find(options_.values.exports, "none") == options_.values.exports.end();
+}
+
 void Session::run_exports(Collective& collective, const std::vector<std::string>& formats,
                           const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   if (folder_.empty()) {
@@ -199,6 +204,7 @@ void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, r
   if (options_.values.verbose) note_messages(group, report);
   if (group.rank() != 0) return;
   report.clocks = report::clock_facts(run_time_of(clocks));
+  if (wants_verdict()) add_verdict(library_folder(), folder_, report);
   write_report(report);
 }
 

@@ -47,6 +47,7 @@ class Session final : public Runtime, private RunPart {
   void close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) override;
   Status run_export(Collective& collective, const std::string& format, const RecordSource& source,
                     report::RunReport& report);
+  bool wants_verdict() const;
   void note_messages(Collective& collective, report::RunReport& report) const;
   void write_report(report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }

@@ -3,6 +3,7 @@
   analyze_programs_test.py MEGASCOPE WAITING MPIRUN...
 """
 
+import gzip
 import json
 import os
 import shutil
@@ -106,6 +107,38 @@ class Waits(Case):
         self.assertIn("Ranks wait for each other", " ".join(result.stdout.split()))
         for part in ("Rank 0 ", "Who waits for whom", "Kinds of waits", "Critical path", "Matched: 0 messages, 41 collectives"):
             self.assertIn(part, result.stdout)
+
+
+class Timelines(Case):
+    def exported(self, folder, *words):
+        result = subprocess.run([MEGASCOPE, "export", self.run_folder, "-f", "chrome", "-o", os.path.join(self.folder, folder), *words],
+                                capture_output=True, text=True, timeout=100)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        with gzip.open(os.path.join(self.folder, folder, "trace.json.gz"), "rt", encoding="utf-8") as file:
+            return json.load(file)["traceEvents"], result.stdout
+
+    def test_show_who_is_slow_and_who_waits_for_it(self):
+        self.record("allreduce", 2)
+        first = self.found()["culprits"][0]
+        events, said = self.exported("with")
+        self.assertRegex(said, r"findings: \d+ culprits, \d+ waits\n")
+        (finding,) = [event for event in events if event.get("cat") == "finding" and event["pid"] == 2
+                      and event["args"].get("factor") == first["factor"] and event["args"]["onset_step"] == first["onset_step"]]
+        self.assertIn("Rank 2 (", finding["name"])
+        self.assertGreaterEqual(finding["dur"], DELAY_US * (first["last_step"] - first["onset_step"]), "over all its steps")
+        calls = {(event["pid"], event["ts"]): event for event in events if event.get("name") == "MPI_Allreduce" and event["ph"] == "X"}
+        waits = [event for event in events if event.get("name") == "wait at NxN: rank 2"]
+        self.assertGreater(len(waits), 2 * STEPS)
+        for wait in waits:
+            self.assertLessEqual(wait["dur"], calls[wait["pid"], wait["ts"]]["dur"])
+            self.assertEqual(wait["args"]["waits_for"], 2)
+        self.assertGreater(sum(wait["dur"] for wait in waits), 0.7 * 3 * STEPS * DELAY_US)
+
+    def test_show_nothing_of_it_when_told_so(self):
+        self.record("allreduce", 2)
+        events, said = self.exported("without", "--no-findings")
+        self.assertNotIn("findings", said)
+        self.assertEqual([event for event in events if event.get("cat") in ("finding", "wait")], [])
 
 
 class BadInput(Case):

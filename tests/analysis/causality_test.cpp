@@ -130,7 +130,7 @@ TEST(Causality, WhatIsDrawnAlongDoesNotComeTooLateForOthers) {
 
 TEST(Causality, IsRestoredInRandomProgramsAtAnySkew) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
-    for (const std::uint64_t skew_ns : {0, 200'000, 20'000'000}) {
+    for (const std::uint64_t skew_ns : {0U, 200'000U, 20'000'000U}) {
       const RandomProgram program = random_program(seed, skew_ns);
       const Restored restored = restore(*program.source, seed % 3 + 1);
       EXPECT_GT(restored.causality.violations_before, 0U);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "analysis/detect/evidence.h"
 #include "analysis/detect/statistics.h"
 #include "analysis/synth/synth.h"
 #include "core/record/memory_source.h"
@@ -144,22 +145,85 @@ TEST(Detect, SaysWhatItCannotJudge) {
   EXPECT_EQ(detect(nothing).step_count, 0);
 }
 
-TEST(Statistics, FindsTheHighestIntervalAndTheStretchAbove) {
-  std::vector<double> values(30, 0.0);
-  for (std::size_t i = 10; i < 20; ++i) values[i] = 2.0;
-  const Interval interval = highest_interval(values);
-  EXPECT_NEAR(static_cast<double>(interval.first), 10.0, 1.0);
-  EXPECT_NEAR(interval.z, 2.0 * std::sqrt(10.0), 0.5);
-  const Interval stretch = stretch_above(values, 1.0);
-  EXPECT_EQ(stretch.first, 10u);
-  EXPECT_EQ(stretch.last, 19u);
-  EXPECT_GT(highest_against_rest(values).z, 4.0);
+TEST(Detect, SaysThatOtherThreadsAreNotJudged) {
+  MemorySource source(2);
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    MemorySource::Process process;
+    process.definitions.info.world_rank = rank;
+    process.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true}, {.id = 1, .name = "thread 2"}};
+    process.locations.resize(2);
+    MemorySource::OwnedCall owned;
+    owned.call.leave_ns = 10;
+    if (rank == 1) process.locations[1].push_back(owned);
+    source.add(std::move(process));
+  }
+  const Detection detection = detect(source);
+  ASSERT_FALSE(detection.limitations.empty());
+  EXPECT_EQ(detection.limitations.back(), "only the main threads are judged: others make calls too on ranks 1");
 }
 
-TEST(Statistics, ExactTails) {
-  EXPECT_NEAR(log_tail(1, 10, 0.1), std::log(1.0 - std::pow(0.9, 10)), 1e-6);
-  EXPECT_NEAR(log_tail(10, 10, 0.1), 10.0 * std::log(0.1), 1e-6);
-  EXPECT_DOUBLE_EQ(log_tail(0, 10, 0.1), 0.0);
+/// 24 steps around 0 with a deviation of 1 %, by a fixed pattern.
+Strand quiet() {
+  constexpr double kPattern[] = {0.4, -1.2, 0.9, 0.1, -0.6, 1.3, -0.2, -0.9};
+  Strand strand{{}, std::vector<double>(24, 0.01), 0.01, 0.01, 0.0};
+  for (std::size_t step = 0; step < 24; ++step) strand.values.push_back(0.01 * kPattern[step % 8]);
+  return strand;
+}
+constexpr double kSure = 15.0;
+
+TEST(Evidence, FindsAStretchAndWhatComesEveryThirdStep) {
+  const Unit unit{{0}, {1.0}, 0.0, false};
+  EXPECT_LT(scan({quiet()}, {unit}, 0.012)[0].score, 5.0);
+  Strand stretch = quiet();
+  for (std::size_t step = 10; step < 18; ++step) stretch.values[step] += 0.08;
+  const Scan one = scan({stretch}, {unit}, 0.012)[0];
+  EXPECT_GT(one.score, kSure);
+  EXPECT_EQ(one.first, 10u);
+  EXPECT_EQ(one.last, 17u);
+  EXPECT_NEAR(one.height, 0.08, 0.02);
+  Strand third = quiet();
+  for (std::size_t step = 4; step < 24; step += 3) third.values[step] += 0.08;
+  const Scan two = scan({third}, {unit}, 0.012)[0];
+  EXPECT_GT(two.score, kSure);
+  EXPECT_EQ(two.first, 4u);
+  EXPECT_EQ(two.period, 3u);
+  const std::vector<bool> is_active = active_steps({third}, unit, two);
+  for (std::size_t step = 0; step < 24; ++step) EXPECT_EQ(is_active[step], step >= 4 && step % 3 == 1) << step;
+}
+
+TEST(Evidence, ThreeStepsFarOffProveNothing) {
+  Strand strand = quiet();
+  for (const std::size_t step : {3U, 11U, 20U}) strand.values[step] += 2.0;
+  EXPECT_LT(scan({strand}, {{{0}, {1.0}, 0.0, false}}, 0.012)[0].score, kSure);
+}
+
+TEST(Evidence, WhatIsSlowTogetherIsSurerAndOnlyIfAllAre) {
+  Strand slow = quiet();
+  for (std::size_t step = 6; step < 24; ++step) slow.values[step] += 0.015;
+  const Unit first{{0}, {1.0}, 0.0, false};
+  const Unit both{{0, 1}, {1.0, 1.0}, 0.0, false};
+  const std::vector<Scan> alike = scan({slow, slow}, {first, both}, 0.012);
+  EXPECT_GT(alike[1].score, alike[0].score + 5.0);
+  const std::vector<Scan> apart = scan({slow, quiet()}, {first, both}, 0.012);
+  EXPECT_LT(apart[1].score, apart[0].score);
+}
+
+TEST(Evidence, FindsTheLevelOfASeriesThatIsMostlySlow) {
+  Strand slow = quiet();
+  for (std::size_t step = 6; step < 24; ++step) slow.values[step] += 3.0 + 0.1;
+  for (std::size_t step = 0; step < 6; ++step) slow.values[step] += 3.0;
+  const Strand strand = strand_of_change(slow.values, slow.noise, 0.01, 0.012);
+  EXPECT_NEAR(strand.values[20], 0.1, 0.03);
+  EXPECT_LE(strand.base, 0.0);
+  EXPECT_EQ(scan({strand}, {{{0}, {1.0}, 0.0, false}}, 0.012)[0].first, 6u);
+}
+
+TEST(Statistics, QuantilesAndSpread) {
+  std::vector<double> values{5.0, 1.0, 4.0, 2.0, 3.0};
+  EXPECT_DOUBLE_EQ(median(values), 3.0);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.25), 2.0);
+  EXPECT_NEAR(spread({1.0, 2.0, 3.0, 4.0, 500.0}), 1.4826, 1e-9);
+  EXPECT_DOUBLE_EQ(noise_of_differences({1.0, 1.0, 1.0, 9.0, 9.0, 9.0}), 0.0);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ std::uint64_t count(const std::uint64_t* counts, Unmatched why) { return counts[
 
 TEST(Match, AllOfRandomProgramsAtAnySkew) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
-    for (const std::uint64_t skew_ns : {0, 200'000, 20'000'000}) {
+    for (const std::uint64_t skew_ns : {0U, 200'000U, 20'000'000U}) {
       const RandomProgram program = random_program(seed, skew_ns);
       const Judged result = judge(*program.source, seed % 3 + 1);
       EXPECT_EQ(result.matching.message_count, program.message_count) << "seed " << seed;

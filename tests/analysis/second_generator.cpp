@@ -242,6 +242,7 @@ class Generator {
     Run run;
     run.source = std::move(source);
     if (spec_.severity > 0.0) run.truth.push_back(truth());
+    run.is_active = is_active_;
     return run;
   }
 

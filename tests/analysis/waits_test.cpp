@@ -84,6 +84,21 @@ TEST(Waits, ASendThatHadLeftDidNotWait) {
   EXPECT_THAT(suffered(analyze(run.finish(200))), ElementsAre(0, 0));
 }
 
+TEST(Waits, ARequestMayBeCompletedByAnotherThread) {
+  SyntheticRun run(2, 2);
+  for (std::uint64_t i = 0; i < 5; ++i) run.spent(1, "MPI_Probe", 1 + i, 2 + i, {}, 0);  // stops of the thread that starts it
+  run.call(1, "MPI_Irecv", 10, {receive_request(1, 0, 7)}).call(1, "MPI_Iallreduce", 12, {collective_request(2, 0)});
+  run.spent(0, "MPI_Send", 100, 110, {send(1, 7)});
+  run.spent(1, "MPI_Wait", 40, 120, {receive_complete(1, 0, 7)}, 1);
+  run.call(0, "MPI_Iallreduce", 200, {collective_request(3, 0)}).spent(0, "MPI_Wait", 210, 220, {collective_complete(3, 0)});
+  run.spent(1, "MPI_Wait", 150, 230, {collective_complete(2, 0)}, 1);
+  const Found found = analyze(run.finish(300));
+  EXPECT_EQ(found.matching.message_count, 1U);
+  EXPECT_EQ(found.matching.collective_count, 1U);
+  EXPECT_THAT(suffered(found), ElementsAre(0, 60 + 50));
+  EXPECT_EQ(of_kind(found, WaitKind::kLateSender).wait_ns, 60U);
+}
+
 TEST(Waits, ACompletionWaitsForTheLastOfItsMessages) {
   SyntheticRun run(3);
   run.call(0, "MPI_Irecv", 10, {receive_request(1, 1, 7)}).call(0, "MPI_Irecv", 12, {receive_request(2, 2, 7)});

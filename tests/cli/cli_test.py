@@ -71,7 +71,7 @@ class Usage(Case):
     def test_version_and_help(self):
         self.assertEqual(self.call("--version").stdout, "megascope 0.1.0\n")
         for words in (["--help"], *([name, "--help"] for name in
-                                    ("run", "info", "report", "export", "recover", "join", "hang", "analyze", "doctor", "synth"))):
+                                    ("run", "info", "report", "export", "recover", "join", "hang", "analyze", "doctor", "synth", "import"))):
             result = self.call(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("Usage: megascope", result.stdout)
@@ -252,7 +252,8 @@ class Afterwards(Case):
                 self.assertEqual(result.returncode, 2)
                 continue
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertRegex(result.stdout, rf"^{name}: out/{file}, .* records, .*/s\)\n$")
+            findings = "" if name == "otf2" else r"findings: \d+ culprits, \d+ waits\n"
+            self.assertRegex(result.stdout, rf"^{findings}{name}: out/{file}, .* records, .*/s\)\n$")
             again = self.call("export", folder, "--format", name, "--out", "out")
             self.assertEqual(again.returncode, 2)
             self.assertIn(file, again.stderr)

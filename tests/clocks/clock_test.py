@@ -40,6 +40,16 @@ class Clocks(unittest.TestCase):
         command = [*MPIRUN, *self.words(ranks, seconds, **options)]
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=100, check=True)
 
+    def wait_for_traces(self, ranks):
+        """Until all ranks have filled their first buffer: then they are behind MPI_Init."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            traces = glob.glob(f"{self.folder}/megascope-*/*/rank-*.mgt")
+            if len(traces) == ranks and all(os.stat(path).st_blocks * 512 > 256 * 1024 for path in traces):
+                return
+            time.sleep(0.05)
+        self.fail("no traces of a running job in " + self.folder)
+
     def error(self, clocks=""):
         result = subprocess.run([CLOCK_ERROR, self.run_folder, *clocks.split("+")], capture_output=True, text=True, timeout=100,
                                 check=True)
@@ -132,15 +142,19 @@ class Clocks(unittest.TestCase):
         clocks = "1/1000000000/100"
         process = subprocess.Popen([*MPIRUN, *self.words(2, 60, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")],
                                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
-        time.sleep(3)
+        self.wait_for_traces(2)
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True)
         for pid in children.stdout.split():
             os.kill(int(pid), signal.SIGKILL)
         process.wait(timeout=60)
         subprocess.run([COMMAND, "recover", self.run_folder], capture_output=True, check=True, timeout=60)
         found = self.error(clocks)
-        self.assert_right(found, domains=2)
-        self.assertGreaterEqual(found["samples"], 2)
+        # How many comparisons there had been is chance; the bound knows how far from the last of them the end is.
+        self.assertEqual((found["domains"], found["measured"]), (2, 2), found)
+        self.assertGreaterEqual(found["samples"], 1)
+        self.assertGreater(found["collectives"], 100, found)
+        self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
+        self.assertLess(found["bound_ns"], 1e6, found)
 
     def test_a_clock_that_lies_about_itself_is_found_out(self):
         """Both claim to be CLOCK_MONOTONIC of this boot; one is a thousand seconds and 100 ppm off."""

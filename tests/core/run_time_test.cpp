@@ -76,7 +76,7 @@ TEST(RunTime, IsThatOfTheLowestRank) {
   asker.samples = {{.peer_domain = 2, .sent_ticks = 11'980, .received_ticks = 12'020, .peer_ticks = 4'000}};
   const RunTime time = run_time_of({asker, domain(2, 0, 4'000, {4'000, 0, 7'000'000}, {14'000, 10'000, 7'010'000})});
   EXPECT_EQ(time.domains.at(1).map.to_signed_ns(12'000), time.domains.at(2).map.to_signed_ns(4'000));
-  EXPECT_NEAR(time.domains.at(1).error_ns, 10.0, 1e-9);
+  EXPECT_NEAR(time.domains.at(1).error_ns, 10.2, 1e-9) << "one comparison, 1 us after the start";
 }
 
 TEST(RunTime, ComposesLinesAlongAChain) {
@@ -90,6 +90,20 @@ TEST(RunTime, ComposesLinesAlongAChain) {
   EXPECT_EQ(time.domains.at(9).map.to_ns(2'000), 3'000u);
   EXPECT_TRUE(time.domains.at(9).is_measured);
   EXPECT_NEAR(time.domains.at(9).error_ns, 15.0, 1e-9) << "errors add up";
+}
+
+TEST(RunTime, DoubtsARateThatWasMeasuredOnce) {
+  // Died long after the only comparison, as its records tell; its clock may run up to 200 ppm apart from the reference's.
+  ClockDomain killed = domain(2, 1, 4'000, wrong(4'000), wrong(4'000), {asked_at(4'000)});
+  killed.end_ticks = 4'000 + 1'000'000;
+  EXPECT_NEAR(run_time_of({reference(), killed}).domains.at(2).error_ns, 10.0 + 200.0, 1e-9);
+}
+
+TEST(RunTime, DoubtsARateByWhatItsMeasurementsMayBeOff) {
+  // 10 ns off at either end of a ms: 20 ppm, over the half ms that follows.
+  ClockDomain killed = domain(2, 1, 4'000, wrong(4'000), wrong(4'000), {asked_at(4'000), asked_at(1'004'000)});
+  killed.end_ticks = 1'504'000;
+  EXPECT_NEAR(run_time_of({reference(), killed}).domains.at(2).error_ns, 10.0 + 10.0, 1e-6);
 }
 
 TEST(RunTime, LeavesOutMeasurementsThatWereDisturbed) {

@@ -5,7 +5,7 @@
 
 A process copies Ethernet frames between two TAP devices, one in each namespace. What the first sends arrives delay_s[0] later,
 what the second sends delay_s[1] later, plus up to jitter_s (evenly spread), all times `factor` (a slow link: a factor of 10).
-Frames of one direction never overtake each other. All protocols over IPv4 pass; the rate is not bounded.
+Frames of one direction never overtake each other. slow_down() makes all times `later` times as long from then on. All protocols over IPv4 pass; the rate is not bounded.
 
 Precision: some 50 µs where the process may run ahead of others (SCHED_FIFO; needs root), else as busy as the machine is: use fewer
 spinning ranks than cores, or ranks that yield. Needs root, `ip` and /dev/net/tun; reason_why_not() says what is missing. Names of
@@ -18,6 +18,7 @@ import fcntl
 import os
 import random
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -43,9 +44,9 @@ def reason_why_not():
 class Relay:
     """Of two namespaces that are there. Figures in seconds; pairs are (first to second, second to first)."""
 
-    def __init__(self, namespaces, addresses, delay_s, jitter_s=0.0, factor=1.0, device="slow"):
+    def __init__(self, namespaces, addresses, delay_s, jitter_s=0.0, factor=1.0, later=1.0, device="slow"):
         self.namespaces, self.addresses, self.device = namespaces, addresses, device
-        self.figures = [*delay_s, jitter_s, factor]
+        self.figures = [*delay_s, jitter_s, factor, later]
         self.process = None
 
     def __enter__(self):
@@ -65,6 +66,9 @@ class Relay:
 
     def __exit__(self, *_):
         self.close()
+
+    def slow_down(self):
+        self.process.send_signal(signal.SIGUSR1)
 
     def close(self):
         self.process.kill()
@@ -112,7 +116,7 @@ def open_tap(libc, namespace, device):
 
 def main():
     device, first, second, *figures = sys.argv[1:]
-    there_s, back_s, jitter_s, factor = map(float, figures)
+    there_s, back_s, jitter_s, factor, later = map(float, figures)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
     libc.prctl(PR_SET_TIMERSLACK, 1)
@@ -123,6 +127,13 @@ def main():
     taps = [open_tap(libc, namespace, device) for namespace in (first, second)]
     directions = [Direction(taps[0], taps[1], there_s * factor, jitter_s * factor),
                   Direction(taps[1], taps[0], back_s * factor, jitter_s * factor)]
+
+    def slow_down(*_):
+        for direction in directions:
+            direction.delay_s *= later
+            direction.jitter_s *= later
+
+    signal.signal(signal.SIGUSR1, slow_down)
     print("ready", flush=True)
     while True:
         dues = [due for due in (direction.pass_on() for direction in directions) if due is not None]

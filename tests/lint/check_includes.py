@@ -10,7 +10,7 @@ import repository
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
     "core/lifecycle": 0.6, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
-    "plugin/nvtx": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
+    "plugin/nvtx": 2, "plugin/answer": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
 }
 # Folders outside the house may include any room.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
@@ -26,7 +26,7 @@ VENDORS = [
     (r"cuda.*\.h|cupti.*\.h|nvml\.h", ("gpu_layer", "_cuda.")),
     (r"slurm/.*", ("slurm",)),
     (r"zlib\.h|zstd\.h", ("exporters", "plugin/cli", "analysis")),
-    (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/cli", "plugin/tensors", "plugin/live")),
+    (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/answer", "plugin/cli", "plugin/tensors", "plugin/live")),
     (r"thread|mutex|future|condition_variable|pthread\.h",
      ("core", "mpi_layer", "gpu_layer", "plugin", "analysis", "kernels")),
 ]

@@ -102,7 +102,7 @@ def run_otf2_print(anchor, event_count, defects):
                 in_events = line.startswith("=== Events ")
             elif in_events and re.match(r"[A-Z_]+ +\d+ +\d+ ", line):
                 printed += 1
-            elif re.match(r"==\w+==|\[OTF2\]|otf2-print", line):
+            elif re.match(r"==\w+==|\[OTF2\]", line) or "otf2-print: " in line:  # it may stand in the middle of a line
                 defects.add("otf2-print", line.strip())
     if process.returncode != 0:
         defects.add("otf2-print", f"ends with exit code {process.returncode}")

@@ -28,6 +28,7 @@ class NotedPart final : public RunPart {
     report::RunReport report;
     report.nodes = {"node"};
     report.ranks.push_back({.world_rank = rank_});
+    if (is_damaged) report.notes.assign(100'000, "a note");  // more than a reader takes
     return report;
   }
   std::vector<std::string> wanted_formats(const report::RunReport& report) override {
@@ -49,6 +50,7 @@ class NotedPart final : public RunPart {
   }
 
   std::vector<std::string> notes;
+  bool is_damaged = false;
 
  private:
   int rank_;
@@ -82,6 +84,20 @@ TEST(Conclusion, ExportsNothingWhereNothingIsWanted) {
   const auto notes = notes_of_all({});
   EXPECT_THAT(notes[0], ElementsAre("enter folder of 0", "asked with 6", "close with 6 and 3"));
   for (int rank = 1; rank < kRanks; ++rank) EXPECT_EQ(notes[static_cast<std::size_t>(rank)].size(), 1u);
+}
+
+/// Ranks 4 and 5 meet on 4, which alone finds that 5's part cannot be read.
+TEST(Conclusion, GoesOnWithOneRankThatCannotReadAnother) {
+  std::vector<std::vector<std::string>> notes(kRanks);
+  test::run_members(kRanks, [&](Collective& group) {
+    NotedPart part(group.rank(), {"otf2"});
+    part.is_damaged = group.rank() == 5;
+    EXPECT_TRUE(conclude(group, part).is_ok());
+    notes[static_cast<std::size_t>(group.rank())] = part.notes;
+  });
+  for (const auto& mine : notes) ASSERT_EQ(mine.front(), "enter folder of 0");
+  EXPECT_THAT(notes[0], ElementsAre("enter folder of 0", "asked with 5", testing::StartsWith("export otf2"), testing::_, testing::_));
+  for (std::size_t rank = 1; rank < kRanks; ++rank) EXPECT_EQ(notes[rank].size(), 3u) << "all together, or nobody";
 }
 
 }  // namespace

@@ -338,5 +338,27 @@ TEST(Report, AccusesARankOnlyWhenTheFiguresDo) {
   EXPECT_EQ(verdict_of({300}), "The rank spends 30 % of its time in MPI.");
 }
 
+TEST(Verdict, EndsTheReportInPlaceOfTheGuess) {
+  RunReport report = sample_report(4, 200);
+  const std::string guess = to_text(report);
+  EXPECT_THAT(guess, HasSubstr("probably wait for it"));
+  EXPECT_THAT(guess, Not(HasSubstr("Verdict")));
+  EXPECT_THAT(to_json(report), HasSubstr("\"is_analyzed\": false"));
+  report.verdict = "Rank 3 (n1) is slow.";
+  const std::string text = to_text(report);
+  EXPECT_TRUE(text.ends_with("\n\nVerdict         Rank 3 (n1) is slow.\n")) << text;
+  EXPECT_THAT(text, Not(HasSubstr("probably wait for it")));
+  EXPECT_LE(lines_of(text).size(), 60U);
+  EXPECT_THAT(to_json(report), HasSubstr("\"verdict\": \"Rank 3 (n1) is slow.\",\n  \"is_analyzed\": true"));
+}
+
+TEST(Verdict, ThatWasNotMadeIsNamedByItsCommand) {
+  RunReport report = sample_report(4, 200);
+  report.verdict_command = "megascope analyze run";
+  const std::string text = to_text(report);
+  EXPECT_TRUE(text.ends_with("\n\nVerdict         megascope analyze run tells who makes whom wait\n")) << text;
+  EXPECT_THAT(text, HasSubstr("probably wait for it"));
+}
+
 }  // namespace
 }  // namespace megascope::report

@@ -51,7 +51,7 @@ std::vector<std::string> ScratchFolder::files() const {
 }
 
 Status export_by(ExportFunction exporter, int member_count, const std::vector<SampleProcess>& processes,
-                 const std::string& folder, ExportResult& result) {
+                 const std::string& folder, ExportResult& result, const Annotations* annotations) {
   const auto world_size = static_cast<std::int32_t>(std::max<std::size_t>(processes.size(), 4));
   const auto members = static_cast<std::size_t>(member_count);
   std::vector<Status> statuses(members);
@@ -63,7 +63,7 @@ Status export_by(ExportFunction exporter, int member_count, const std::vector<Sa
     MemorySource share = make_source(world_size, {processes.begin() + first, processes.begin() + last});
     share.set_start_realtime_ns(1'700'000'000'000'000'000);
     const ExportJob job{.source = &share, .collective = &collective, .folder = folder, .generator = "test",
-                        .progress = {}};
+                        .progress = {}, .annotations = annotations};
     statuses[rank] = exporter(job, results[rank]);
   });
   for (std::size_t i = 1; i < members; ++i) {

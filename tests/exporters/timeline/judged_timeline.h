@@ -25,9 +25,9 @@ class ScratchFolder {
 };
 
 /// Exports the processes into the folder by `member_count` members at once; each has its share of consecutive ranks.
-/// What all members were told must be equal; it is returned in `result`.
+/// What all members were told must be equal; it is returned in `result`. annotations: null: none.
 Status export_by(ExportFunction exporter, int member_count, const std::vector<SampleProcess>& processes,
-                 const std::string& folder, ExportResult& result);
+                 const std::string& folder, ExportResult& result, const Annotations* annotations = nullptr);
 
 /// Whether Perfetto's trace processor is here; `reason` says what is missing.
 bool has_judge(std::string& reason);

@@ -8,7 +8,7 @@
 #include <vector>
 
 /// Ranks, communicators and collectives in words, for all commands that speak of them. Phrases, without a final point.
-namespace megascope::cli {
+namespace megascope::answer {
 
 /// Of a communicator, of that of a window, of a file's.
 std::string comm_name(const analysis::CommTable& comms, analysis::CommTable::Index comm);
@@ -21,4 +21,4 @@ const char* what_name(analysis::Mismatch::What what);
 /// "#17 of `dp`: rank 3 called MPI_Bcast (root 1), ranks 0-2 MPI_Allreduce"
 std::string mismatch_text(const analysis::CommTable& comms, const analysis::Mismatch& mismatch);
 
-}  // namespace megascope::cli
+}  // namespace megascope::answer

@@ -1,4 +1,4 @@
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/collective_words.h"
 
 #include "core/base/text.h"
 #include "exporters/report/table.h"
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace megascope::cli {
+namespace megascope::answer {
 
 using analysis::CommTable;
 using analysis::Mismatch;
@@ -77,4 +77,4 @@ std::string mismatch_text(const CommTable& comms, const Mismatch& mismatch) {
   return where + ": " + joined(parties, mismatch.what == Mismatch::What::kCount ? "; " : ", ");
 }
 
-}  // namespace megascope::cli
+}  // namespace megascope::answer

@@ -6,16 +6,15 @@
 #include "analysis/waits/wait_analysis.h"
 #include "core/record/source.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
-/// What `megascope analyze` found, said for people and for programs. Ranks are world ranks.
-namespace megascope::cli {
+/// What the analysis of a run found, and how it is said: the same words in the command, at the end of a run and in exports.
+/// Ranks are world ranks.
+namespace megascope::answer {
 
-struct AnalyzeView {
+struct AnswerView {
   const RecordSource& source;
   const analysis::MatchTables& tables;
   const analysis::Matching& matching;
@@ -23,27 +22,25 @@ struct AnalyzeView {
   const analysis::Causality& causality;
   const detect::Detection& detection;
   std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the causality pass; empty: of some it is not known
+  bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are seldom seen in them
+  std::vector<std::int64_t> step_numbers = {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }
   std::string function(std::uint32_t index) const { return std::string(tables.functions.function(index).name); }
 };
 
 /// Something that a user must look at: collectives that do not match, or somebody who makes the run slow.
-bool has_finding(const AnalyzeView& view);
+bool has_finding(const AnswerView& view);
 
 /// The answer in a sentence or two.
-std::string verdict_text(const AnalyzeView& view);
+std::string verdict_text(const AnswerView& view);
 /// Who, how slow, since when, what it costs, what shows it.
-std::string culprit_text(const AnalyzeView& view, const detect::Culprit& culprit);
-nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
+std::string culprit_text(const AnswerView& view, const detect::Culprit& culprit);
+/// The same, only who and how slow: "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
+std::string culprit_title(const detect::Culprit& culprit);
 /// What could not be judged, and why; sentences.
-std::vector<std::string> limits_of(const AnalyzeView& view);
+std::vector<std::string> limits_of(const AnswerView& view);
 /// "late sender", "wait at barrier" …
 const char* kind_name(analysis::WaitKind kind);
-/// "their traces are not here" …: why other ends of messages were not found.
-const char* reason_text(analysis::Unmatched why);
 
-std::string analyze_text(const AnalyzeView& view);
-std::string analyze_json(const AnalyzeView& view);
-
-}  // namespace megascope::cli
+}  // namespace megascope::answer

@@ -1,14 +1,14 @@
 #include "core/base/text.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
-#include "plugin/cli/analyze_view.h"
-#include "plugin/cli/collective_words.h"
+#include "plugin/answer/answer_view.h"
+#include "plugin/answer/collective_words.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace megascope::cli {
+namespace megascope::answer {
 
 using analysis::RankWaits;
 using analysis::Unmatched;
@@ -25,27 +25,28 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /// The kind in which most time is waited.
-WaitKind main_kind(const AnalyzeView& view) {
+WaitKind main_kind(const AnswerView& view) {
   const auto* most = std::ranges::max_element(view.waits.by_kind, {}, &analysis::WaitSum::wait_ns);
   return static_cast<WaitKind>(most - view.waits.by_kind);
 }
 
-std::string main_function(const AnalyzeView& view) {
+std::string main_function(const AnswerView& view) {
   const auto most = std::ranges::max_element(view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
   return most == view.waits.by_function.end() ? "?" : view.function(most->first);
 }
 
-double median_outside_ns(const AnalyzeView& view) {
+double median_outside_ns(const AnswerView& view) {
   std::vector<double> times;
   for (const RankWaits& rank : view.waits.ranks) times.push_back(static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns)));
   std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
   return times[times.size() / 2];
 }
 
-std::string main_cause_text(const AnalyzeView& view, const RankWaits& rank) {
+std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
-  std::string text = fmt::format("Rank {} ({}) causes {} of it, {}", rank.world_rank,
-                                 report::printable(view.host(rank.world_rank), kHostColumns),
+  const std::string& host = view.host(rank.world_rank);
+  const std::string place = host.empty() ? std::string() : " (" + report::printable(host, kHostColumns) + ")";
+  std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, place,
                                  report::percent_text(share(rank.caused_ns, whole)), duration(rank.caused_ns));
   const double median_ns = median_outside_ns(view);
   const auto outside_ns = static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns));
@@ -64,6 +65,9 @@ const char* kind_name(WaitKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+namespace {
+
+/// Why other ends of messages were not found.
 const char* reason_text(Unmatched why) {
   static constexpr const char* kTexts[analysis::kUnmatchedCount] = {
       "the other rank has no trace here", "records were lost, or recording was off", "the other rank's trace ends before",
@@ -71,9 +75,11 @@ const char* reason_text(Unmatched why) {
   return kTexts[static_cast<std::size_t>(why)];
 }
 
-bool has_finding(const AnalyzeView& view) { return view.matching.mismatch_count != 0 || !view.detection.culprits.empty(); }
+}  // namespace
 
-std::string verdict_text(const AnalyzeView& view) {
+bool has_finding(const AnswerView& view) { return view.matching.mismatch_count != 0 || !view.detection.culprits.empty(); }
+
+std::string verdict_text(const AnswerView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
   if (!view.matching.mismatches.empty()) {
     return "Collectives do not match: " + mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
@@ -85,6 +91,7 @@ std::string verdict_text(const AnalyzeView& view) {
   }
   const std::string culprit = view.detection.culprits.empty() ? std::string() : culprit_text(view, view.detection.culprits.front()) + " ";
   const double waited = share(static_cast<double>(waits.suffered_ns), static_cast<double>(waits.wall_ns));
+  if (waited < kWorthTelling && !culprit.empty() && view.has_operations) return culprit.substr(0, culprit.size() - 1);
   if (waited < kWorthTelling) {
     return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
   }
@@ -111,7 +118,7 @@ void add_unmatched(const char* what, const std::uint64_t* counts, std::vector<st
 
 }  // namespace
 
-std::vector<std::string> limits_of(const AnalyzeView& view) {
+std::vector<std::string> limits_of(const AnswerView& view) {
   std::vector<std::string> limits;
   std::vector<std::int32_t> missing;
   std::vector<std::int32_t> lossy;
@@ -124,7 +131,7 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
   }
   if (!missing.empty()) limits.push_back("No trace of " + ranks_text(missing) + " is here: waits for them are not seen.");
   if (!lossy.empty()) limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
-  if (!ended.empty()) limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
+  if (!ended.empty() && !view.has_operations) limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
   if (view.causality.violations_before != 0) {
     limits.push_back(fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; moments were moved by "
                                  "up to {}, {} are left.", human_count(view.causality.violations_before),
@@ -151,4 +158,4 @@ std::vector<std::string> limits_of(const AnalyzeView& view) {
   return limits;
 }
 
-}  // namespace megascope::cli
+}  // namespace megascope::answer

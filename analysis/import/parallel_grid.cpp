@@ -1,0 +1,159 @@
+#include "analysis/import/parallel_grid.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace megascope::importer {
+namespace {
+
+constexpr std::int32_t kMostRanks = 1 << 24;
+
+std::vector<std::string> words_of(std::string_view text, std::string_view separators) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (separators.find(c) != std::string_view::npos) words.emplace_back();
+    else words.back() += c;
+  }
+  return words;
+}
+
+bool read_size(const std::string& text, std::int32_t& size) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMostRanks;
+}
+
+}  // namespace
+
+std::int32_t& ParallelGrid::coordinate(Place& place, std::size_t dimension) {
+  return dimension == 0 ? place.tp : dimension == 1 ? place.dp : place.pp;
+}
+
+Status ParallelGrid::parse(std::string_view text, ParallelGrid& grid) {
+  grid = {};
+  for (const std::string& word : words_of(text, ",+:")) {
+    const std::size_t at = word.find('=');
+    const std::string name = word.substr(0, at);
+    const std::string value = at == std::string::npos ? "" : word.substr(at + 1);
+    const auto known = std::find(kNames.begin(), kNames.end(), name);
+    if (known != kNames.end() && read_size(value, grid.sizes_[static_cast<std::size_t>(known - kNames.begin())])) continue;
+    const std::vector<std::string> order = words_of(value, "-");
+    const bool is_order = name == "order" && order.size() == kNames.size() &&
+                          std::is_permutation(order.begin(), order.end(), kNames.begin(), [](const auto& a, const auto& b) { return std::string_view(a) == b; });
+    if (!is_order) return Status::error("cannot read \"" + word + "\" of the parallel sizes; as in tp=4,pp=4,dp=4,order=tp-dp-pp");
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      grid.order_[i] = static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), order[i]) - kNames.begin());
+    }
+  }
+  return grid.check();
+}
+
+Status ParallelGrid::check() const {
+  std::int64_t ranks = 1;
+  for (const std::int32_t size : sizes_) {
+    ranks *= size;
+    if (ranks > kMostRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
+  }
+  return Status::ok();
+}
+
+Status ParallelGrid::around(const Timeline& timeline, ParallelGrid& grid) {
+  grid = {};
+  for (const Track& track : timeline.tracks) {
+    Place place = track.place;
+    if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMostRanks) {
+      return Status::error("track \"" + track.stream + "\" has a rank beyond 2^24: its numbers are no ranks");
+    }
+    for (std::size_t i = 0; i < grid.sizes_.size(); ++i) grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(place, i) + 1);
+  }
+  for (const Track& track : timeline.tracks) {  // ranks alone are replicas
+    if (track.place.rank >= grid.size()) grid.sizes_[1] = track.place.rank + 1;
+    const Status status = grid.check();
+    if (!status.is_ok()) return status;
+  }
+  return grid.check();
+}
+
+std::int32_t ParallelGrid::rank_of(const Place& place) const {
+  if (place.rank != kUnknown) return place.rank;
+  Place from = place;
+  std::int32_t rank = 0;
+  std::int32_t stride = 1;
+  for (const std::size_t dimension : order_) {
+    rank += std::max(coordinate(from, dimension), 0) * stride;
+    stride *= sizes_[dimension];
+  }
+  return rank;
+}
+
+Place ParallelGrid::place_of(std::int32_t rank) const {
+  Place place;
+  for (const std::size_t dimension : order_) {
+    coordinate(place, dimension) = rank % sizes_[dimension];
+    rank /= sizes_[dimension];
+  }
+  return place;
+}
+
+bool ParallelGrid::contains(const Place& place) const {
+  if (place.rank != kUnknown) return place.rank >= 0 && place.rank < size();
+  Place from = place;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (coordinate(from, i) >= sizes_[i]) return false;
+  }
+  return true;
+}
+
+std::vector<ParallelIndex> ParallelGrid::indices_of(const Place& place) const {
+  Place from = place;
+  std::vector<ParallelIndex> indices;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) indices.push_back({kNames[i], coordinate(from, i), sizes_[i]});
+  return indices;
+}
+
+std::vector<std::int32_t> ParallelGrid::members(const std::string& over, const Place& place) const {
+  std::vector<std::int32_t> ranks;
+  if (over == "world") {
+    for (std::int32_t rank = 0; rank < size(); ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  const bool is_ends = over == "pp ends";
+  const std::size_t dimension = dimension_of(over);
+  const std::int32_t last = sizes_[dimension] - 1;
+  Place member = place;
+  const std::int32_t own = coordinate(member, dimension);
+  if (is_ends && own != 0 && own != last) return {};
+  for (std::int32_t i = 0; i <= last; ++i) {
+    if (is_ends && i != 0 && i != last) continue;
+    coordinate(member, dimension) = i;
+    ranks.push_back(rank_of(member));
+  }
+  return ranks;
+}
+
+std::size_t ParallelGrid::dimension_of(const std::string& over) {
+  const std::string_view name = over == "pp ends" ? std::string_view("pp") : over;
+  return static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), name) - kNames.begin());
+}
+
+std::int32_t ParallelGrid::first_member(const std::string& over, const Place& place) const {
+  if (over == "world") return 0;
+  const std::size_t dimension = dimension_of(over);
+  Place member = place;
+  std::int32_t& at = coordinate(member, dimension);
+  if (over == "pp ends" && at != 0 && at != sizes_[dimension] - 1) return -1;
+  at = 0;
+  return rank_of(member);
+}
+
+std::int32_t ParallelGrid::index_in(const std::string& over, const Place& place) const {
+  Place own = place;
+  const std::int32_t index = coordinate(own, dimension_of(over));
+  return over == "pp ends" ? std::min(index, 1) : index;
+}
+
+std::int32_t ParallelGrid::neighbour(const std::string& over, const Place& place, std::int32_t distance) const {
+  const std::int64_t index = std::int64_t{index_in(over, place)} + distance;
+  return index < 0 || index >= sizes_[dimension_of(over)] ? -1 : static_cast<std::int32_t>(index);
+}
+
+}  // namespace megascope::importer

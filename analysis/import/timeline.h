@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// Timelines of training jobs as other tools write them, in one form.
+namespace megascope::importer {
+
+inline constexpr std::int32_t kUnknown = -1;
+
+/// Where a worker stands in the grid of parallel groups; kUnknown where the file does not say.
+struct Place {
+  std::int32_t dp = kUnknown;
+  std::int32_t pp = kUnknown;
+  std::int32_t tp = kUnknown;
+  std::int32_t rank = kUnknown;  ///< in the world, where the file says that instead
+
+  bool operator==(const Place&) const = default;
+};
+
+/// A row of a worker's timeline: a stream of the device, a thread.
+struct Track {
+  Place place;
+  std::string stream;  ///< "compute", "pp-comm"; may be empty
+};
+
+struct Operation {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint64_t bytes = 0;       ///< sent and received; 0: not told
+  std::uint32_t name = 0;        ///< in Timeline::names
+  std::uint32_t track = 0;       ///< in Timeline::tracks
+  std::int32_t step = kUnknown;
+  std::int32_t micro_batch = kUnknown;
+  std::int32_t model_chunk = kUnknown;
+  std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the file counts them
+
+  bool operator==(const Operation&) const = default;
+};
+
+/// All of a job, on one clock.
+struct Timeline {
+  std::vector<std::string> names;
+  std::vector<Track> tracks;
+  std::vector<Operation> operations;  ///< in no order
+  std::vector<std::string> notes;     ///< what was left out or assumed; sentences
+  std::string source;                 ///< the file or folder, as the user named it
+
+  /// The number of a name, a new one where it was not there yet.
+  std::uint32_t name_index(std::string_view name);
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> index_of_;
+};
+
+/// Orders operations by begin, the enclosing before the enclosed, and leaves out those that are twice in the file.
+void sort_and_unite(Timeline& timeline);
+
+}  // namespace megascope::importer

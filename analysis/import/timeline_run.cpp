@@ -1,0 +1,207 @@
+#include "analysis/import/timeline_run.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/record/clock_domain.h"
+#include "core/record/hash.h"
+#include "core/record/value_fact.h"
+
+namespace megascope::importer {
+namespace {
+
+std::uint64_t name_of_group(const std::string& over, const std::vector<std::int32_t>& members) {
+  std::uint64_t hash = clock_domain_id(over);
+  for (const std::int32_t member : members) hash = combined(hash, static_cast<std::uint64_t>(member));
+  return not_zero(hash);
+}
+
+RegionRole role_of(const OperationMeaning& meaning) {
+  switch (meaning.op) {
+    case CollectiveOp::kNone: break;
+    case CollectiveOp::kBarrier: return RegionRole::kCollBarrier;
+    case CollectiveOp::kBcast: return RegionRole::kCollOneToAll;
+    case CollectiveOp::kReduce: return RegionRole::kCollAllToOne;
+    default: return RegionRole::kCollAllToAll;
+  }
+  return meaning.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
+}
+
+const char* group_name(const OperationMeaning& meaning) {
+  if (meaning.kind == OperationKind::kCompute) return "compute";
+  return meaning.kind == OperationKind::kCollective ? "coll" : "p2p";
+}
+
+std::string describe(const Place& place) {
+  if (place.rank != kUnknown) return "rank " + std::to_string(place.rank);
+  const auto say = [](const char* name, std::int32_t index) { return index == kUnknown ? "" : std::string(" ") + name + " " + std::to_string(index); };
+  return "the worker" + say("dp", place.dp) + say("pp", place.pp) + say("tp", place.tp);
+}
+
+}  // namespace
+
+class OperationStream final : public CallStream {
+ public:
+  OperationStream(const TimelineRun& run, const TimelineRun::Worker& worker, const Lane& lane) : run_(run), worker_(worker), lane_(lane) {}
+
+  bool next(Call& call) override {
+    if (at_ == lane_.operations.size()) return false;
+    const std::uint32_t index = lane_.operations[at_++];
+    const Operation& operation = run_.timeline_.operations[index];
+    while (!open_ends_ns_.empty() && open_ends_ns_.back() <= operation.begin_ns) open_ends_ns_.pop_back();
+    call = {};
+    call.enter_ns = operation.begin_ns;
+    call.leave_ns = operation.end_ns;
+    call.region = static_cast<RegionId>(operation.name + 1);
+    call.depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_ends_ns_.size(), 7));
+    open_ends_ns_.push_back(operation.end_ns);
+    facts_.clear();
+    run_.facts_of(worker_, index, facts_);
+    call.facts = facts_;
+    return true;
+  }
+
+ private:
+  const TimelineRun& run_;
+  const TimelineRun::Worker& worker_;
+  const Lane& lane_;
+  std::size_t at_ = 0;
+  std::vector<std::uint64_t> open_ends_ns_;
+  std::vector<Fact> facts_;
+};
+
+Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, std::unique_ptr<TimelineRun>& run) {
+  if (timeline.operations.empty()) return Status::error("there are no operations in " + timeline.source);
+  if (timeline.names.size() >= kFirstReservedRegion - 1) return Status::error(timeline.source + " has more than 65000 names of operations");
+  if (timeline.operations.size() >= UINT32_MAX) return Status::error(timeline.source + " has more than 2^32 operations");
+  const auto has_step = [](const Operation& operation) { return operation.step != kUnknown; };
+  if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step)) {
+    timeline.notes.emplace_back("no operation says its step (args.step): nothing can be compared step by step");
+  }
+  std::vector<std::int32_t> rank_of_track;
+  for (Track& track : timeline.tracks) {
+    if (!grid.contains(track.place)) {
+      return Status::error(timeline.source + ": " + describe(track.place) + " does not fit into the parallel sizes: " + std::to_string(grid.size()) + " ranks");
+    }
+    rank_of_track.push_back(grid.rank_of(track.place));
+  }
+  run.reset(new TimelineRun(std::move(timeline), grid, table, rank_of_track));
+  return run->define_workers(rank_of_track);
+}
+
+TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const OperationTable& table, const std::vector<std::int32_t>& rank_of_track)
+    : timeline_(std::move(timeline)), grid_(grid), numbers_(timeline_, rank_of_track, table) {
+  for (const std::string& name : timeline_.names) meanings_.push_back(table.of(name));
+  for (const OperationMeaning& meaning : meanings_) is_work_.push_back(meaning.kind == OperationKind::kCompute);
+}
+
+Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_track) {
+  for (std::size_t i = 0; i < timeline_.operations.size(); ++i) {
+    const Operation& operation = timeline_.operations[i];
+    workers_[rank_of_track[operation.track]].operations.push_back(static_cast<std::uint32_t>(i));
+    end_ns_ = std::max(end_ns_, operation.end_ns);
+  }
+  Status status;
+  for (auto& [rank, worker] : workers_) {
+    ranks_.push_back(rank);
+    worker.place = grid_.place_of(rank);
+    status.update(define(rank, worker));
+    worker.operations = {};
+    define_groups(rank, worker);
+  }
+  return status;
+}
+
+Status TimelineRun::define(std::int32_t rank, Worker& worker) {
+  ProcessInfo& info = worker.definitions.info;
+  info.world_rank = rank;
+  info.world_size = grid_.size();
+  info.run_id = "import-" + std::to_string(clock_domain_id(timeline_.source) % 1'000'000'007);
+  info.program = timeline_.source;
+  info.command_line = "imported from " + timeline_.source;
+  info.end_state = EndState::kFinalized;
+  info.parallel = grid_.indices_of(worker.place);
+  std::set<std::uint32_t> names;
+  for (const std::uint32_t operation : worker.operations) names.insert(timeline_.operations[operation].name);
+  for (const std::uint32_t name : names) {
+    const OperationMeaning& meaning = meanings_[name];
+    worker.definitions.regions.push_back({.id = static_cast<RegionId>(name + 1), .name = timeline_.names[name], .role = role_of(meaning),
+                                          .paradigm = Paradigm::kUser, .collective_op = meaning.op, .group = group_name(meaning)});
+  }
+  const Status status = lanes_of(timeline_, worker.operations, is_work_, worker.lanes);
+  for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
+    LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
+    location.is_main = i == 0;
+    worker.definitions.locations.push_back(location);
+  }
+  return status.is_ok() ? status : Status::error(timeline_.source + ", " + describe(worker.place) + ": " + status.message());
+}
+
+const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const Place& place) {
+  const std::int32_t first = grid_.first_member(over, place);
+  const auto [at, is_new] = groups_.try_emplace({over, first});
+  if (is_new && first >= 0) {
+    const std::vector<std::int32_t> members = grid_.members(over, place);
+    at->second = {name_of_group(over, members), compress(members)};
+  }
+  return at->second;
+}
+
+void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
+  std::vector<CommDefinition>& comms = worker.definitions.comms;
+  for (const std::string over : {"world", "dp", "tp", "pp", "pp ends"}) {
+    const Group& group = group_of(over, worker.place);
+    if (group.members.empty()) continue;
+    CommDefinition comm;
+    comm.id = static_cast<CommId>(comms.size());
+    comm.global_name = group.name;
+    comm.name = over + " group";
+    comm.kind = over == "world" ? CommKind::kWorld : CommKind::kIntra;
+    comm.parent = over == "world" ? kNoComm : 0;
+    comm.my_rank = over == "world" ? rank : grid_.index_in(over, worker.place);
+    comm.members = group.members;
+    worker.comms[over] = comm.id;
+    comms.push_back(std::move(comm));
+  }
+}
+
+void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const {
+  const OperationMeaning& meaning = meanings_[timeline_.operations[operation].name];
+  const CommId comm = worker.comms.at(meaning.over);
+  const std::uint64_t bytes = timeline_.operations[operation].bytes;
+  const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
+    const std::int32_t peer = grid_.neighbour(meaning.over, worker.place, distance);
+    if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
+    facts.push_back({.kind = kind, .comm = comm, .peer = peer, .tag = static_cast<std::int32_t>(tag & 0x7FFFFFFF), .bytes = bytes});
+  };
+  if (meaning.kind != OperationKind::kRecv) add(FactKind::kSend, meaning.to, numbers_.sent(operation));
+  if (meaning.kind != OperationKind::kSend) add(FactKind::kRecv, meaning.from, numbers_.received(operation));
+}
+
+void TimelineRun::facts_of(const Worker& worker, std::uint32_t index, std::vector<Fact>& facts) const {
+  const Operation& operation = timeline_.operations[index];
+  const OperationMeaning& meaning = meanings_[operation.name];
+  if (meaning.kind == OperationKind::kCollective) {
+    const auto comm = worker.comms.find(meaning.over);
+    if (comm != worker.comms.end()) {
+      facts.push_back({.kind = FactKind::kCollective, .comm = comm->second, .sequence = numbers_.sent(index),
+                       .bytes = operation.bytes, .bytes_received = operation.bytes});
+    }
+  } else if (meaning.kind != OperationKind::kCompute) {
+    message_facts(worker, index, facts);
+  }
+  const auto tell = [&facts](ValueName name, std::int32_t value) {
+    if (value != kUnknown) facts.push_back(value_fact(name, value));
+  };
+  tell(ValueName::kStep, operation.step);
+  tell(ValueName::kMicroBatch, operation.micro_batch);
+  tell(ValueName::kModelChunk, operation.model_chunk);
+  tell(ValueName::kSequence, operation.sequence);
+}
+
+std::unique_ptr<CallStream> TimelineRun::calls(std::int32_t world_rank, LocationId location) const {
+  const Worker& worker = workers_.at(world_rank);
+  return std::make_unique<OperationStream>(*this, worker, worker.lanes.at(location));
+}
+
+}  // namespace megascope::importer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/match/match_tables.h"
+#include "core/record/source.h"
+
+namespace megascope::pieces {
+
+/// A stretch of a location's time: work, or a call that may wait for other ranks.
+struct Piece {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint64_t kind = 0;      ///< equal where pieces do the same
+  std::int64_t step = -1;      ///< the program's own number
+  std::uint32_t name = 0;      ///< in Names
+  std::uint32_t track = 0;
+  bool is_work = true;
+  bool continues = false;      ///< of the operation that the piece before it on the track was cut from, but for what it encloses
+};
+
+/// Names of kinds of pieces, each once for the run.
+class Names {
+ public:
+  std::uint32_t of(const std::string& name) {
+    const auto [at, is_new] = index_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (is_new) names_.push_back(name);
+    return at->second;
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> index_;
+  std::vector<std::string> names_;
+};
+
+/// Pieces of operations that a program (or another tool) told as regions with a step, in order of begin on each location. Work
+/// that encloses other operations is cut around them; what lies in no region is nothing.
+void region_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index, Names& names,
+                   std::vector<Piece>& pieces);
+
+/// Pieces of a program that calls MPI, of its main thread: calls, and the work between them. end_ns: of each step, ascending; what
+/// lies before the first step's begin or behind the last end is left out, and so are steps that are not kept (by step). Pieces do
+/// the same when they have the same place in steps of the same calls.
+void program_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
+                    const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces);
+
+/// Are the run's records operations that were told as regions, rather than MPI calls?
+bool is_of_regions(const RecordSource& source);
+
+}  // namespace megascope::pieces

@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "analysis/pieces/piece.h"
+#include "core/record/hash.h"
+#include "core/record/value_fact.h"
+
+namespace megascope::pieces {
+namespace {
+
+bool is_communication(const RegionDefinition* region) {
+  return region != nullptr && region->role != RegionRole::kCode && region->role != RegionRole::kFunction && region->role != RegionRole::kArtificial;
+}
+
+/// Cuts one location's operations into pieces that do not overlap.
+class Cutter {
+ public:
+  Cutter(std::uint32_t track, std::vector<Piece>& pieces) : track_(track), pieces_(pieces) {}
+
+  void add(const Call& call, std::uint32_t name, std::int64_t step, bool is_work) {
+    end_until(call.enter_ns);
+    if (!open_.empty()) {
+      Open& around = open_.back();
+      if (!around.is_work) return;  // what communication encloses is part of it
+      emit(around, call.enter_ns);
+      if (step < 0) step = around.step;
+    }
+    open_.push_back({.next_ns = call.enter_ns, .end_ns = call.leave_ns, .name = name, .part = 0, .step = step, .is_work = is_work});
+  }
+  void finish() { end_until(~std::uint64_t{0}); }
+
+ private:
+  struct Open {
+    std::uint64_t next_ns = 0;  ///< to where its pieces reach
+    std::uint64_t end_ns = 0;
+    std::uint32_t name = 0;
+    std::uint32_t part = 0;     ///< pieces that it was cut into
+    std::int64_t step = -1;
+    bool is_work = true;
+  };
+
+  void emit(Open& open, std::uint64_t end_ns) {
+    const bool is_whole = open.part == 0 && end_ns == open.end_ns;
+    if (open.step >= 0 && (end_ns > open.next_ns || is_whole)) {
+      const bool continues = open.part != 0;
+      const std::uint64_t kind = combined(std::uint64_t{open.name} << 1 | (open.is_work ? 1 : 0), open.part++);
+      pieces_.push_back({open.next_ns, end_ns, kind, open.step, open.name, track_, open.is_work, continues});
+    }
+    open.next_ns = end_ns;
+  }
+  void end_until(std::uint64_t time_ns) {
+    while (!open_.empty() && (open_.back().end_ns < time_ns || (open_.back().end_ns == time_ns && open_.back().next_ns < time_ns))) {
+      Open ended = open_.back();
+      open_.pop_back();
+      emit(ended, ended.end_ns);
+      if (!open_.empty()) open_.back().next_ns = ended.end_ns;
+    }
+  }
+
+  std::uint32_t track_;
+  std::vector<Piece>& pieces_;
+  std::vector<Open> open_;
+};
+
+std::int64_t step_of(const Call& call) {
+  for (const Fact& fact : call.facts) {
+    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep) return value_of(fact);
+  }
+  return -1;
+}
+
+}  // namespace
+
+void region_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index, Names& names,
+                   std::vector<Piece>& pieces) {
+  const std::int32_t rank = source.world_ranks()[process_index];
+  const ProcessDefinitions& process = source.process(rank);
+  for (const LocationDefinition& location : process.locations) {
+    Cutter cutter(tables.first_track(process_index) + location.id, pieces);
+    const auto calls = source.calls(rank, location.id);
+    for (Call call; calls->next(call);) {
+      const RegionDefinition* region = process.region(call.region);
+      if (call.is_pending || region == nullptr) continue;
+      cutter.add(call, names.of(region->name), step_of(call), !is_communication(region));
+    }
+    cutter.finish();
+  }
+}
+
+bool is_of_regions(const RecordSource& source) {
+  bool has_regions = false;
+  for (const std::int32_t rank : source.world_ranks()) {
+    for (const RegionDefinition& region : source.process(rank).regions) {
+      if (region.paradigm == Paradigm::kMpi) return false;
+      has_regions |= region.paradigm == Paradigm::kUser;
+    }
+  }
+  return has_regions;
+}
+
+}  // namespace megascope::pieces

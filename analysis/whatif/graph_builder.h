@@ -1,0 +1,19 @@
+#pragma once
+
+#include "analysis/match/match_tables.h"
+#include "analysis/whatif/operation_graph.h"
+#include "core/record/source.h"
+
+namespace megascope::whatif {
+
+struct GraphOptions {
+  std::size_t most_operations = std::size_t{1} << 19;  ///< of a longer run so many steps are taken as fit
+  std::size_t most_told_operations = std::size_t{1} << 24;  ///< the same of regions: of those the first steps that fit
+  unsigned jobs = 1;
+};
+
+/// The graph of a run: its own regions with steps, where another tool told them, else MPI calls and the work between them. Empty
+/// (no operations) where no steps are found. Reads the records twice. Memory: some 100 bytes an operation.
+OperationGraph build_graph(const RecordSource& source, const analysis::MatchTables& tables, const GraphOptions& options = {});
+
+}  // namespace megascope::whatif

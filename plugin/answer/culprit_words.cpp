@@ -1,0 +1,109 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+#include "plugin/answer/answer_view.h"
+#include "plugin/answer/collective_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace megascope::answer {
+namespace {
+
+using detect::Cause;
+using detect::Culprit;
+
+constexpr std::size_t kHostColumns = 40;
+
+std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+
+std::string hosts_text(const Culprit& culprit) {
+  std::string text;
+  for (std::size_t i = 0; i < culprit.hosts.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + report::printable(culprit.hosts[i], kHostColumns);
+  return culprit.hosts.size() > 3 ? text + fmt::format(" and {} more", culprit.hosts.size() - 3) : text;
+}
+
+/// " (n1; dp 0, pp 3)": where the ranks are, as far as it is known.
+std::string place_text(const Culprit& culprit) {
+  std::string text = hosts_text(culprit);
+  const bool is_one = culprit.ranks.size() == 1;
+  for (const auto& [name, index] : culprit.groups) {
+    if (is_one) text += (text.empty() ? "" : text.back() == ';' ? " " : ", ") + name + " " + std::to_string(index);
+  }
+  return text.empty() ? text : " (" + text + ")";
+}
+
+std::string group_text(const Culprit& culprit, const char* name) {
+  const auto group = culprit.groups.find(name);
+  return group == culprit.groups.end() ? std::string() : " " + std::to_string(group->second);
+}
+
+/// "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
+std::string what_text(const Culprit& culprit) {
+  const std::string ranks = ranks_text(culprit.ranks);
+  const std::string hosts = hosts_text(culprit);
+  const std::string place = place_text(culprit);
+  const std::int32_t peer_count = culprit.evidence.peer_count;
+  const std::string peers = peer_count > 1    ? fmt::format("its {} peers", peer_count)
+                            : peer_count == 1 ? std::string("its peer")
+                                              : std::string("it does otherwise");
+  switch (culprit.cause) {
+    case Cause::kSlowCompute:
+      return fmt::format("{}{} computes {:.2f} times as long as {}", ranks, place, culprit.factor, peers);
+    case Cause::kSlowHost:
+      return fmt::format("host {} is slow: {} compute {:.2f} times as long as their peers elsewhere", hosts, ranks, culprit.factor);
+    case Cause::kSlowLink:
+      return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place, culprit.factor);
+    case Cause::kHostStall:
+      return fmt::format("{}{} pauses between operations: {:.2f} times the time of its peers", ranks, place, culprit.factor);
+    case Cause::kStageImbalance:
+      return fmt::format("pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica", group_text(culprit, "pp"), ranks,
+                         culprit.factor);
+    case Cause::kInputImbalance:
+      return fmt::format("the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",
+                         group_text(culprit, "dp"), ranks, culprit.factor);
+  }
+  return ranks;
+}
+
+std::string capitalized(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+/// "since step 410", "in 13 of the 47 steps from step 12 to 58".
+std::string when_text(const AnswerView& view, const Culprit& culprit) {
+  constexpr double kMostSteps = 0.75;  ///< from here on they are not counted
+  const std::vector<std::int64_t>& numbers = view.step_numbers;
+  const std::int64_t first = numbers.empty() ? 0 : numbers.front();
+  const std::int64_t last = numbers.empty() ? view.detection.step_count - 1 : numbers.back();
+  const auto end = std::upper_bound(numbers.begin(), numbers.end(), culprit.last_step);
+  const std::int64_t steps = numbers.empty() ? std::int64_t{culprit.last_step} - culprit.onset_step + 1
+                                             : end - std::lower_bound(numbers.begin(), end, culprit.onset_step);
+  const bool goes_on = culprit.last_step >= last;
+  const bool is_now_and_then = culprit.active_steps < kMostSteps * static_cast<double>(steps);
+  const std::string some = is_now_and_then ? fmt::format("in {} of the {} steps ", culprit.active_steps, steps) : std::string();
+  if (culprit.onset_step <= first && goes_on) return is_now_and_then ? some + "of the run" : "in the whole run";
+  if (goes_on) return some + fmt::format("since step {}", culprit.onset_step);
+  return some + fmt::format("from step {} to {}", culprit.onset_step, culprit.last_step);
+}
+
+}  // namespace
+
+std::string culprit_text(const AnswerView& view, const Culprit& culprit) {
+  const detect::Evidence& evidence = culprit.evidence;
+  std::string text = fmt::format("{} {}; it costs {} of the run.", what_text(culprit), when_text(view, culprit),
+                                 report::percent_text(culprit.cost_fraction));
+  if (evidence.observed_ns > 0) {  // of a link's first step nothing may be known
+    text += fmt::format(" Seen best in step {} of rank {}: {} took {} instead of {}.", evidence.step, evidence.world_rank, evidence.what,
+                        duration(evidence.observed_ns), duration(evidence.expected_ns));
+  }
+  return capitalized(std::move(text));
+}
+
+std::string culprit_title(const Culprit& culprit) { return capitalized(what_text(culprit)); }
+
+}  // namespace megascope::answer

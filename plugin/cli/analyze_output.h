@@ -1,0 +1,25 @@
+#pragma once
+
+#include "analysis/whatif/what_if.h"
+#include "plugin/answer/answer_view.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+/// What `megascope analyze` prints.
+namespace megascope::cli {
+
+using AnalyzeView = answer::AnswerView;
+
+nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
+
+/// How much faster the run would have been; nothing where nothing was replayed.
+std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
+nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
+
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if);
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if);
+
+}  // namespace megascope::cli

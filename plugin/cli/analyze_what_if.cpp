@@ -1,0 +1,76 @@
+#include "core/base/text.h"
+#include "exporters/report/table.h"
+#include "plugin/cli/analyze_output.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+/// What `megascope analyze` says of the replay with usual durations.
+namespace megascope::cli {
+namespace {
+
+using report::Table;
+using whatif::Scenario;
+using whatif::WhatIf;
+
+constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kColumns = 100;
+constexpr double kWorthTelling = 1.005;
+
+const char* name_of(Scenario::Kind kind) {
+  static constexpr const char* kNames[] = {"rank", "group", "operation", "culprit"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void add_notes(const WhatIf& what_if, std::vector<std::string>& lines) {
+  for (const std::string& limit : what_if.limitations) lines.push_back("  Note: " + limit + ".");
+}
+
+std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
+
+}  // namespace
+
+std::vector<std::string> what_if_lines(const WhatIf& what_if) {
+  std::vector<std::string> lines;
+  if (!what_if.is_there()) {
+    if (!what_if.limitations.empty()) lines.insert(lines.end(), {"", "How much faster the run would have been:"});
+    add_notes(what_if, lines);
+    return lines;
+  }
+  lines.emplace_back();
+  const std::string sentence = fmt::format("Had all work and all transfers taken their usual time, the run would have been {:.2f} times as fast: "
+                                           "{} a step instead of {}.",
+                                           what_if.slowdown, duration(what_if.ideal_step_ns), duration(what_if.step_ns));
+  for (std::string& line : report::wrapped(sentence, kColumns)) lines.push_back(std::move(line));
+  Table table({{"with the usual time of", Table::Align::kLeft, 40}, {"the run is faster"}, {"it alone costs"}});
+  std::size_t shown = 0;
+  for (const Scenario& scenario : what_if.scenarios) {
+    if (shown == kMostRows || scenario.gain < kWorthTelling) break;
+    table.add({scenario.name, fmt::format("{:.2f} ×", scenario.gain), fmt::format("{:.2f} ×", scenario.alone)});
+    ++shown;
+  }
+  if (shown != 0) {
+    for (const std::string& line : table.lines(2)) lines.push_back(line);
+  }
+  add_notes(what_if, lines);
+  return lines;
+}
+
+nlohmann::ordered_json what_if_json(const WhatIf& what_if) {
+  if (!what_if.is_there()) return {{"slowdown", nullptr}, {"limits", what_if.limitations}};
+  nlohmann::ordered_json json = {{"slowdown", what_if.slowdown}, {"step_s", what_if.step_ns / 1e9}, {"ideal_step_s", what_if.ideal_step_ns / 1e9}};
+  json["steps"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < what_if.steps.size(); ++i) {
+    json["steps"].push_back({{"step", what_if.steps[i]}, {"slowdown", what_if.step_slowdowns[i]}});
+  }
+  json["scenarios"] = nlohmann::ordered_json::array();
+  for (const Scenario& scenario : what_if.scenarios) {
+    json["scenarios"].push_back({{"kind", name_of(scenario.kind)}, {"name", scenario.name}, {"gain", scenario.gain}, {"alone", scenario.alone}});
+  }
+  json["limits"] = what_if.limitations;
+  return json;
+}
+
+}  // namespace megascope::cli

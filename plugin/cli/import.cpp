@@ -1,0 +1,88 @@
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "analysis/import/chrome_timeline.h"
+#include "analysis/import/gzip_stream.h"
+#include "analysis/import/megascan_timeline.h"
+#include "analysis/import/timeline_run.h"
+#include "core/base/text.h"
+#include "core/trace/trace_writer.h"
+#include "plugin/cli/commands.h"
+
+/// `megascope import`: timelines of other tools as native traces.
+namespace megascope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status read_chrome_file(const std::string& path, importer::Timeline& timeline) {
+  importer::GzipBuffer buffer(path);
+  if (!buffer.is_open() || fs::is_directory(path)) return Status::error("cannot open " + path);
+  std::istream from(&buffer);
+  const Status status = importer::read_chrome(from, timeline);
+  if (buffer.has_failed()) return Status::error(path + ": the compressed data are damaged");
+  return status.is_ok() ? status : Status::error(path + ": " + status.message());
+}
+
+Status read_table(const std::string& path, importer::OperationTable& table) {
+  if (path.empty()) return importer::OperationTable::parse(importer::OperationTable::shipped(), table);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return Status::error("cannot read " + path);
+  const Status status = importer::OperationTable::parse(text, table);
+  return status.is_ok() ? status : Status::error(path + ": " + status.message());
+}
+
+Status read_run(const ImportArguments& arguments, std::unique_ptr<importer::TimelineRun>& run) {
+  importer::OperationTable table;
+  importer::ParallelGrid grid;
+  importer::Timeline timeline;
+  timeline.source = arguments.source;
+  Status status = read_table(arguments.operations, table);
+  if (status.is_ok() && !arguments.parallel.empty()) status = importer::ParallelGrid::parse(arguments.parallel, grid);
+  if (status.is_ok()) {
+    status = arguments.from == "megascan" ? importer::read_megascan(arguments.source, timeline) : read_chrome_file(arguments.source, timeline);
+  }
+  if (!status.is_ok()) return status;
+  importer::sort_and_unite(timeline);
+  if (arguments.parallel.empty()) status = importer::ParallelGrid::around(timeline, grid);
+  if (!status.is_ok()) return Status::error(arguments.source + ": " + status.message());
+  return importer::TimelineRun::make(std::move(timeline), grid, table, run);
+}
+
+/// A folder that was not there; taken away again when it cannot be filled.
+Status write(const importer::TimelineRun& run, const std::string& folder) {
+  std::error_code error;
+  if (!fs::create_directory(folder, error)) {
+    return Status::error("cannot make " + folder + ": " + (error ? error.message() : "it exists already"));
+  }
+  const Status status = trace::write_run(run, folder);
+  if (!status.is_ok()) fs::remove_all(folder, error);
+  return status;
+}
+
+}  // namespace
+
+int import_run(const ImportArguments& arguments) {
+  if (arguments.is_for_table) {
+    std::fwrite(importer::OperationTable::shipped().data(), 1, importer::OperationTable::shipped().size(), stdout);
+    return kSuccess;
+  }
+  std::unique_ptr<importer::TimelineRun> run;
+  Status status = read_run(arguments, run);
+  if (status.is_ok()) status = write(*run, arguments.out);
+  if (!status.is_ok()) {
+    say(status.message());
+    return kUnusable;
+  }
+  for (const std::string& note : run->timeline().notes) say(note);
+  const std::string missing = missing_ranks_text(run->world_ranks(), run->world_size());
+  std::printf("%s operations of %zu workers in %s%s\n", human_count(run->timeline().operations.size()).c_str(), run->world_ranks().size(),
+              arguments.out.c_str(), missing.empty() ? "" : ("; " + missing).c_str());
+  return kSuccess;
+}
+
+}  // namespace megascope::cli

@@ -1,0 +1,143 @@
+// What is said of a run at its end, and shown in timelines.
+#include "plugin/answer/answer.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "analysis/synth/synth.h"
+#include "core/trace/run_folder.h"
+#include "core/trace/trace_writer.h"
+#include "plugin/answer/annotate.h"
+#include "plugin/answer/verdict.h"
+
+namespace megascope::answer {
+namespace {
+
+namespace fs = std::filesystem;
+using synth::FaultKind;
+using synth::RunSpec;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::uint64_t kLongNs = 60'000'000'000;
+
+RunSpec slow_rank_five() {
+  RunSpec spec;
+  spec.layers = 2;
+  spec.ranks_per_host = 4;
+  spec.faults = {{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.3}};
+  return spec;
+}
+
+/// A run folder with the traces of a made-up run.
+class Folder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "megascope-answer-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  void write(const RunSpec& spec) const {
+    const Status status = trace::write_run(synth::SynthRun(spec), path_);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  Status verdict(std::string& text, std::uint64_t most_ns = kLongNs) const { return make_verdict({.folder = path_, .most_ns = most_ns}, text); }
+
+  std::string path_;
+};
+
+TEST_F(Folder, OfASlowRankTheVerdictBeginsWithIt) {
+  write(slow_rank_five());
+  std::string text;
+  const Status status = verdict(text);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_THAT(text, StartsWith("Rank 5 (n1) computes 1.3"));
+  EXPECT_THAT(text, HasSubstr("since step 6; it costs "));
+}
+
+TEST_F(Folder, OfAHealthyRunTheVerdictNamesNobody) {
+  RunSpec spec = slow_rank_five();
+  spec.faults.clear();
+  write(spec);
+  std::string text;
+  ASSERT_TRUE(verdict(text).is_ok());
+  EXPECT_THAT(text, StartsWith("Ranks "));
+}
+
+TEST_F(Folder, NoTimeNoVerdict) {
+  write(slow_rank_five());
+  std::string text = "before";
+  EXPECT_TRUE(verdict(text, 0).is_ok());
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(Folder, ATraceThatIsMissingOrDamagedIsSaid) {
+  write(slow_rank_five());
+  fs::remove(path_ + "/rank-3.mgt");
+  std::string text;
+  EXPECT_EQ(verdict(text).message(), "the traces of 7 of 8 ranks are in the run folder");
+  fs::resize_file(path_ + "/rank-2.mgt", 100);
+  EXPECT_EQ(verdict(text).message(), "the traces of 6 of 8 ranks are in the run folder");
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(Folder, NothingThereIsAnError) {
+  std::string text;
+  EXPECT_FALSE(verdict(text).is_ok());
+}
+
+TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
+  write(slow_rank_five());
+  std::unique_ptr<trace::RunSource> run;
+  std::vector<std::string> problems;
+  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  const Answer answer(*run, run->time(), 2);
+  const Annotations shown = annotations_of(answer);
+  ASSERT_EQ(shown.findings.size(), 2U);  // and its best step
+  const Annotation& culprit = shown.findings[0];
+  const Annotation& step = shown.findings[1];
+  EXPECT_THAT(culprit.name, StartsWith("Rank 5 (n1) computes 1.3"));
+  EXPECT_THAT(culprit.world_ranks, ElementsAre(5));
+  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"onset_step", {}, 6}));
+  EXPECT_THAT(culprit.arguments, Contains(Annotation::Argument{"kind", "slow_compute", 0}));
+  EXPECT_LE(culprit.begin_ns, step.begin_ns);
+  EXPECT_GE(culprit.end_ns, step.end_ns);
+  const double step_ns = static_cast<double>(step.end_ns - step.begin_ns);
+  EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns, 2 * step_ns);  // steps 6 to 19
+}
+
+TEST_F(Folder, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
+  write(slow_rank_five());
+  std::unique_ptr<trace::RunSource> run;
+  std::vector<std::string> problems;
+  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  const Answer answer(*run, run->time(), 1);
+  const Annotations shown = annotations_of(answer);
+  std::uint64_t shown_ns = 0;
+  for (const std::int32_t rank : run->world_ranks()) {
+    const std::unique_ptr<CallStream> calls = answer.in_order().calls(rank, 0);
+    Call call;
+    ASSERT_TRUE(calls->next(call));
+    for (const WaitAnnotation& wait : shown.waits_of(rank)) {
+      while (call.enter_ns < wait.begin_ns) ASSERT_TRUE(calls->next(call));
+      ASSERT_EQ(call.enter_ns, wait.begin_ns);
+      EXPECT_LE(wait.end_ns, call.leave_ns);
+      EXPECT_LT(wait.kind, shown.wait_kinds.size());
+      EXPECT_NE(wait.waits_for, rank);
+      shown_ns += wait.end_ns - wait.begin_ns;
+    }
+  }
+  EXPECT_GT(shown_ns, 0.99 * static_cast<double>(answer.view().waits.suffered_ns));
+  EXPECT_LE(shown_ns, answer.view().waits.suffered_ns);
+}
+
+}  // namespace
+}  // namespace megascope::answer

@@ -1,0 +1,173 @@
+#include "analysis/import/chrome_timeline.h"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <cstdio>
+#include <sstream>
+
+#include "analysis/import/gzip_stream.h"
+
+/// Chrome traces of training jobs: what is read, and what is refused with a sentence that names the event.
+namespace megascope::importer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Timeline read(const std::string& text) {
+  std::istringstream from(text);
+  Timeline timeline;
+  const Status status = read_chrome(from, timeline);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  return timeline;
+}
+std::string refusal(const std::string& text) {
+  std::istringstream from(text);
+  Timeline timeline;
+  const Status status = read_chrome(from, timeline);
+  EXPECT_FALSE(status.is_ok());
+  return status.message();
+}
+/// One event, and behind it a whole one.
+std::string refusal_of_event(const std::string& event) {
+  return refusal(R"([{"ph":"X","name":"ok","pid":0,"tid":0,"ts":1,"dur":1},)" + event + "]");
+}
+
+TEST(ChromeTimeline, WholeEventsAreOperationsInNsFromTheFirst) {
+  const Timeline timeline = read(
+      R"([{"ph":"X","name":"forward","pid":0,"tid":0,"ts":-10.5,"dur":2.25,"args":{"step":3,"mb_id":1,"model_chunk":0,"seq_id":7}},
+          {"ph":"X","name":"backward","pid":0,"tid":0,"ts":1.001,"dur":0}])");
+  EXPECT_THAT(timeline.operations,
+              ElementsAre(Operation{.begin_ns = 0, .end_ns = 2250, .name = 0, .track = 0, .step = 3, .micro_batch = 1, .model_chunk = 0, .sequence = 7},
+                          Operation{.begin_ns = 11501, .end_ns = 11501, .name = 1, .track = 0}));
+  EXPECT_THAT(timeline.names, ElementsAre("forward", "backward"));
+}
+
+TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
+  const Timeline timeline = read(
+      R"({"displayTimeUnit":"ns","traceEvents":[
+          {"ph":"B","name":"outer","pid":0,"tid":0,"ts":0,"args":{"step":1}},
+          {"ph":"B","name":"inner","pid":0,"tid":0,"ts":1},
+          {"ph":"B","name":"other","pid":0,"tid":1,"ts":2},
+          {"ph":"E","pid":0,"tid":0,"ts":3},
+          {"ph":"E","pid":0,"tid":0,"ts":4},
+          {"ph":"E","pid":0,"tid":0,"ts":5},
+          {"ph":"C","name":"memory","pid":0,"tid":0,"ts":5,"args":{"bytes":4}}],
+         "otherData":{"traceEvents":[{"ph":"X"}]}})");
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0},
+                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1}));
+  EXPECT_THAT(timeline.notes, ElementsAre("1 operations begin and do not end; they were left out",
+                                          "1 operations end without a begin; they were left out",
+                                          "1 events are no operations (counters, flows, marks) and were left out"));
+}
+
+TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsSayThePlace) {
+  const Timeline timeline = read(
+      R"([{"ph":"X","name":"forward","pid":1,"tid":4,"ts":0,"dur":1},
+          {"ph":"X","name":"forward","pid":9,"tid":0,"ts":0,"dur":1},
+          {"ph":"X","name":"forward","pid":5,"tid":0,"ts":0,"dur":1},
+          {"ph":"X","name":"forward","pid":"DP3 PP1","tid":"compute","ts":0,"dur":1},
+          {"ph":"M","name":"thread_name","pid":1,"tid":4,"args":{"name":"PP rank 2, TP rank 0, compute"}},
+          {"ph":"M","name":"process_name","pid":9,"args":{"name":"DP1-PP0-TP3"}}])");
+  ASSERT_THAT(timeline.tracks, SizeIs(4));
+  EXPECT_EQ(timeline.tracks[0].place, (Place{.dp = 1, .pp = 2, .tp = 0}));
+  EXPECT_EQ(timeline.tracks[0].stream, "compute");
+  EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 1, .pp = 0, .tp = 3}));
+  EXPECT_EQ(timeline.tracks[2].place, (Place{.rank = 5}));
+  EXPECT_EQ(timeline.tracks[3].place, (Place{.dp = 3, .pp = 1}));
+}
+
+TEST(ChromeTimeline, PlacesAreReadOnlyFromWholeWords) {
+  Place place;
+  EXPECT_EQ(read_place("http 3 upp1", place), "http 3 upp1");
+  EXPECT_EQ(place, Place{});
+  EXPECT_EQ(read_place("pp_rank 12", place), "");
+  EXPECT_EQ(place.pp, 12);
+  EXPECT_EQ(read_place("dp 99999999999", place), "dp 99999999999");  // no number that a rank can be
+  EXPECT_EQ(place.dp, kUnknown);
+}
+
+TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":"1","dur":1})"), "event 1: \"ts\" is missing or no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1e300,"dur":1})"), "event 1: \"ts\" is out of range");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1})"), "event 1: \"dur\" is missing or no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"), "event 1: \"dur\" is missing or no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1})"), "event 1: \"dur\" is out of range");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"), "event 1: it has no name");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: it has no name");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"), "event 1: \"args.step\" is no number");
+  EXPECT_EQ(refusal(R"([{"ph":"B","name":"a","ts":5},{"ph":"E","ts":4}])"), "event 1: it ends before it begins");
+}
+
+TEST(ChromeTimeline, WhatIsNoJsonIsRefused) {
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":NaN,"dur":1})"), HasSubstr("no JSON behind byte"));
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":1e999,"dur":1})"), HasSubstr("a number is too large behind byte"));
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a)"), HasSubstr("in or behind event 1"));
+  EXPECT_THAT(refusal(""), HasSubstr("no JSON"));
+  EXPECT_EQ(refusal("{}"), "there is no array of events in it");
+  EXPECT_EQ(refusal(R"({"traceEvents":{"ph":"X"}})"), "there is no array of events in it");
+  EXPECT_THAT(read("[1,null,\"x\",[],{}]").operations, IsEmpty());
+}
+
+TEST(ChromeTimeline, TheLastBracketMayMiss) {
+  const std::string event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1})";
+  EXPECT_THAT(read("[" + event).operations, SizeIs(1));
+  EXPECT_THAT(read("[" + event + ",\n").operations, SizeIs(1));
+  EXPECT_THAT(refusal("[" + event + R"(,{"ph":"X","na)"), HasSubstr("in or behind event 1"));
+  EXPECT_THAT(refusal("[" + event + " and more"), HasSubstr("in or behind event 1"));
+}
+
+TEST(ChromeTimeline, NestsAsDeepAsTheFileLikes) {
+  constexpr int kLevels = 100'000;
+  const std::string deep = std::string(kLevels, '[') + std::string(kLevels, ']');
+  std::string objects;
+  for (int i = 0; i < kLevels; ++i) objects += R"({"args":)";
+  objects += "1" + std::string(kLevels, '}');
+  const Timeline timeline = read(R"([{"ph":"X","name":"a","ts":1,"dur":1,"args":{"deep":)" + deep + R"(,"step":2,"more":)" + objects + "}}]");
+  ASSERT_THAT(timeline.operations, SizeIs(1));
+  EXPECT_EQ(timeline.operations[0].step, 2);
+}
+
+TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
+  const std::string event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":0}})";
+  Timeline timeline = read("[" + event + "," + event + R"(,{"ph":"X","name":"b","pid":0,"tid":0,"ts":0,"dur":9}])");
+  sort_and_unite(timeline);
+  ASSERT_THAT(timeline.operations, SizeIs(2));
+  EXPECT_EQ(timeline.names[timeline.operations[0].name], "b");
+  EXPECT_THAT(timeline.notes, ElementsAre("1 operations are in the file more than once and were taken once"));
+}
+
+TEST(GzipStream, ReadsWhatIsCompressedAndTellsDamage) {
+  const std::string path = testing::TempDir() + "gzip_stream_test.json.gz";
+  std::string events = "[";
+  for (int i = 0; i < 20000; ++i) events += R"({"ph":"X","name":"a","ts":)" + std::to_string(i * 7919 % 100003) + R"(,"dur":1},)";
+  events += R"({"ph":"X","name":"last","ts":0,"dur":1}])";
+  const gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, events.data(), static_cast<unsigned>(events.size())), static_cast<int>(events.size()));
+  ASSERT_EQ(gzclose(file), Z_OK);
+  {
+    GzipBuffer buffer(path);
+    std::istream from(&buffer);
+    Timeline timeline;
+    EXPECT_TRUE(read_chrome(from, timeline).is_ok());
+    EXPECT_THAT(timeline.operations, SizeIs(20001));
+    EXPECT_FALSE(buffer.has_failed());
+  }
+  std::FILE* whole = std::fopen(path.c_str(), "r+b");
+  ASSERT_EQ(std::fseek(whole, 0, SEEK_END), 0);
+  const long size = std::ftell(whole);
+  std::fclose(whole);
+  ASSERT_EQ(truncate(path.c_str(), size / 2), 0);
+  GzipBuffer buffer(path);
+  std::istream from(&buffer);
+  Timeline timeline;
+  EXPECT_FALSE(read_chrome(from, timeline).is_ok());
+  EXPECT_TRUE(buffer.has_failed());
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace megascope::importer

@@ -1,0 +1,283 @@
+"""megascope import, as a user calls it: a made-up job from its timeline to an answer and to other formats, bad input, and
+(MEGASCOPE_TEST_DATA) a real job.
+
+  import_test.py MEGASCOPE CHECK_OTF2|-
+"""
+
+import collections
+import gzip
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import made_up_job  # noqa: E402
+
+MEGASCOPE, CHECK_OTF2 = sys.argv[1:]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROCESSOR = os.path.join(ROOT, "build", "trace_processor")
+TEST_DATA = os.environ.get("MEGASCOPE_TEST_DATA", "")
+MOST_BYTES = 2 << 30
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="import_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def call(self, *words, code=0, timeout=120):
+        result = subprocess.run([MEGASCOPE, *words], cwd=self.folder, capture_output=True, text=True, timeout=timeout,
+                                preexec_fn=limit_memory if words[0] == "import" else None)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def analyze(self, code):
+        return json.loads(self.call("analyze", self.run_folder, "--json", code=code).stdout)
+
+
+class MadeUpJob(Case):
+    def take(self, job, name="timeline.json.gz"):
+        result = self.call("import", self.write(name, job.events), "--parallel", "dp=2,pp=2", "--out", self.run_folder)
+        self.assertIn("operations of 4 workers", result.stdout)
+
+    def test_the_slow_worker_is_found_and_nobody_else(self):
+        job = made_up_job.Job(slow=(1, 0))
+        self.take(job)
+        found = self.analyze(code=1)
+        self.assertEqual((found["steps"], [c["active_steps"] for c in found["culprits"]]), (20, [20]))
+        self.assertEqual([(c["kind"], c["ranks"], c["groups"]) for c in found["culprits"]],
+                         [("slow_compute", [1], {"dp": 1, "pp": 0})])
+        self.assertAlmostEqual(found["culprits"][0]["factor"], 1.3, delta=0.06)
+        matching = found["matching"]
+        self.assertEqual((matching["calls"], matching["unmatched"]), (job.count(), 0))
+        self.assertEqual(matching["messages"], 2 * 20 * 8 * 2)  # both ways
+        self.assertEqual(matching["collectives"], 20 * 2)
+
+    def test_a_healthy_job_is_not_blamed(self):
+        self.take(made_up_job.Job(), name="timeline.json")
+        self.assertEqual(self.analyze(code=0)["culprits"], [])
+
+    def test_chrome_shows_every_operation(self):
+        job = made_up_job.Job(slow=(1, 0))
+        self.take(job)
+        self.call("export", self.run_folder, "-f", "chrome", "--no-findings")
+        with gzip.open(os.path.join(self.run_folder, "trace.json.gz"), "rt") as file:
+            events = json.load(file)["traceEvents"]
+
+        def seen(event, rank):
+            arguments = event["args"]
+            return (rank, event["name"], round(event["dur"], 2), arguments["step"], arguments.get("mb_id", arguments.get("micro_batch")))
+
+        expected = collections.Counter(seen(e, e["pid"] + 2 * (e["tid"] // 10)) for e in job.events if e["ph"] == "X")
+        self.assertEqual(collections.Counter(seen(e, e["pid"]) for e in events if e["ph"] == "X"), expected)
+        phases = collections.Counter(e["ph"] for e in events)
+        self.assertEqual(phases["f"], 2 * 20 * 8 * 2)
+
+    @unittest.skipIf(CHECK_OTF2 == "-", "built without OTF2")
+    def test_otf2_is_sound(self):
+        job = made_up_job.Job(slow=(1, 0))
+        self.take(job)
+        self.call("export", self.run_folder, "-f", "otf2")
+        result = subprocess.run(["/usr/bin/python3", CHECK_OTF2, os.path.join(self.run_folder, "trace.otf2")], capture_output=True,
+                                text=True, timeout=100)
+        judged = json.loads(result.stdout)
+        self.assertEqual((result.returncode, judged["defects"]), (0, {}))
+        self.assertEqual(sum(judged["calls"].values()), job.count())
+        self.assertEqual(judged["events"]["MpiSend"], 640)
+
+    def test_perfetto_shows_every_operation(self):
+        if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
+            self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
+        job = made_up_job.Job(slow=(1, 0))
+        self.take(job)
+        self.call("export", self.run_folder, "-f", "perfetto", "--no-findings")
+        query = ("select count(*) as slices, count(extract_arg(arg_set_id, 'debug.step')) as steps, "
+                 "count(extract_arg(arg_set_id, 'debug.micro_batch')) as micro_batches from slice")
+        result = subprocess.run(["node", os.path.join(ROOT, "tests/tools/trace_processor/query.mjs"),
+                                 os.path.join(self.run_folder, "trace.perfetto-trace"), query],
+                                capture_output=True, text=True, timeout=100)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        micro_batches = sum("mb_id" in e.get("args", {}) for e in job.events)
+        self.assertIn(f"{job.count()}", result.stdout)
+        self.assertIn(f"{micro_batches}", result.stdout)
+
+    def test_megascans_files(self):
+        job = made_up_job.Job(slow=(1, 0))
+        traces = os.path.join(self.folder, "traces")
+        os.mkdir(traces)
+        count = 0
+        for (replica, stage), rows in job.megascan().items():
+            self.write(f"traces/benchmark-data-{replica}-pipeline-{stage}-tensor-0.json", rows)
+            count += sum(row["ph"] == "E" and row["name"] != "iteration" for row in rows)
+        result = self.call("import", "--from", "megascan", traces, "--out", self.run_folder)
+        self.assertIn("clocks of the workers were never compared", result.stderr)
+        found = self.analyze(code=1)
+        self.assertEqual((found["steps"], [c["active_steps"] for c in found["culprits"]]), (20, [20]))
+        matching = found["matching"]
+        self.assertEqual((matching["calls"], matching["messages"], matching["collectives"], matching["unmatched"]), (count, 640, 40, 0))
+        self.assertEqual([(c["kind"], c["ranks"], c["groups"]) for c in found["culprits"]], [("slow_compute", [1], {"dp": 1, "pp": 0})])
+
+    def test_another_table_says_what_operations_are(self):
+        table = json.loads(self.call("import", "--print-operations").stdout)
+        for name in list(table):
+            if name.startswith(("forward", "backward", "grads")):
+                table["my " + name] = table.pop(name)
+        job = made_up_job.Job()
+        for event in job.events:
+            if event["ph"] == "X" and not event["name"].endswith("compute"):
+                event["name"] = "my " + event["name"]
+        self.call("import", self.write("t.json", job.events), "--operations", self.write("table.json", table), "--out", self.run_folder)
+        self.assertEqual(self.analyze(code=0)["matching"]["messages"], 640)
+
+
+class BadInput(Case):
+    """A sentence that names the thing, exit code 2, and nothing left behind."""
+
+    EVENT = {"ph": "X", "name": "a", "pid": 0, "tid": 0, "ts": 1, "dur": 1, "args": {"step": 1}}
+
+    def refuse(self, source, says, *words):
+        result = self.call("import", source, "--out", self.run_folder, *words, code=2)
+        self.assertIn(says, result.stderr)
+        self.assertIn(os.path.basename(source), result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertFalse(os.path.exists(self.run_folder))
+
+    def test_chrome(self):
+        for event, says in (({**self.EVENT, "ts": "1"}, '"ts" is missing or no number'),
+                            ({**self.EVENT, "args": {"step": "x"}}, '"args.step" is no number'),
+                            ({**self.EVENT, "ts": 1e300}, '"ts" is out of range'),
+                            ({**self.EVENT, "ts": float("nan")}, "no JSON behind byte"),
+                            ({**self.EVENT, "ts": float("inf")}, "no JSON behind byte")):
+            self.refuse(self.write("bad.json", [self.EVENT, event]), "event 1")
+            self.refuse(self.write("bad.json", [self.EVENT, event]), says)
+        self.refuse(self.write("empty.json", ""), "no JSON")
+        self.refuse(self.write("none.json", []), "there are no operations")
+        self.refuse(self.write("object.json", {}), "no array of events")
+        self.refuse(os.path.join(self.folder, "nowhere.json"), "cannot open")
+
+    def test_a_folder_for_a_file(self):
+        folder = os.path.join(self.folder, "folder")
+        os.mkdir(folder)
+        self.refuse(folder, "cannot open")
+
+    def test_damaged_compression(self):
+        path = self.write("cut.json.gz", [dict(self.EVENT, ts=i * 7919 % 10007) for i in range(5000)])
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) // 2)
+        self.refuse(path, "the compressed data are damaged")
+
+    def test_depth_costs_no_memory(self):
+        levels = 20_000_000  # a tree of it would not fit into the limit
+        deep = '[{"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1,"args":{"x":' + "[" * levels + "]" * levels + "}}]"
+        self.call("import", self.write("deep.json", deep), "--out", self.run_folder)
+
+    def test_places_beyond_the_sizes(self):
+        self.refuse(self.write("wide.json", [self.EVENT, {**self.EVENT, "pid": 4}]), "rank 4 does not fit", "--parallel", "dp=4")
+        self.refuse(self.write("ids.json", [{**self.EVENT, "pid": 2**31}]), "its numbers are no ranks")
+
+    def test_sizes_that_cannot_be_read(self):
+        result = self.call("import", self.write("t.json", [self.EVENT]), "--out", self.run_folder, "--parallel", "tp=zero", code=2)
+        self.assertIn('cannot read "tp=zero"', result.stderr)
+
+    def test_an_existing_folder_stays_as_it_is(self):
+        os.mkdir(self.run_folder)
+        result = self.call("import", self.write("t.json", [self.EVENT]), "--out", self.run_folder, code=2)
+        self.assertIn("exists already", result.stderr)
+        self.assertEqual(os.listdir(self.run_folder), [])
+
+    def test_a_bad_table(self):
+        table = self.write("table.json", {"forward-send": {"kind": "gossip"}})
+        result = self.call("import", self.write("t.json", [self.EVENT]), "--out", self.run_folder, "--operations", table, code=2)
+        self.assertIn('table.json: operation "forward-send": kind "gossip" is none of', result.stderr)
+
+    def test_twice_and_far_apart(self):
+        self.call("import", self.write("t.json", [self.EVENT, self.EVENT, {**self.EVENT, "ts": 9e14, "args": {"step": 2_000_000_000}}]),
+                  "--out", self.run_folder)
+        self.assertEqual(self.analyze(code=0)["matching"]["calls"], 2)
+
+    def test_everything_at_once(self):
+        path = self.write("t.json", [dict(self.EVENT, ts=i, dur=1000) for i in range(300)])
+        self.refuse(path, "more than 256 operations of one track")
+
+    def test_megascan(self):
+        folder = os.path.join(self.folder, "traces")
+        os.mkdir(folder)
+        result = self.call("import", "--from", "megascan", folder, "--out", self.run_folder, code=2)
+        self.assertIn("no benchmark-data-", result.stderr)
+        rows = [{"name": "iteration", "ph": "B", "pad_before": 0}, {"name": "forward", "ph": "B"}]
+        name = "benchmark-data-0-pipeline-0-tensor-0.json"
+        self.write(os.path.join("traces", name), rows)
+        result = self.call("import", "--from", "megascan", folder, "--out", self.run_folder, code=2)
+        self.assertIn(name + ': event 1: "rel_ts" is missing', result.stderr)
+        self.assertFalse(os.path.exists(self.run_folder))
+
+    def test_a_damaged_worker_of_several(self):
+        job = made_up_job.Job(slow=(1, 0), replicas=3)
+        traces = os.path.join(self.folder, "traces")
+        os.mkdir(traces)
+        for (replica, stage), rows in job.megascan().items():
+            self.write(f"traces/benchmark-data-{replica}-pipeline-{stage}-tensor-0.json", rows)
+        damaged = os.path.join(traces, "benchmark-data-2-pipeline-1-tensor-0.json")
+        os.truncate(damaged, os.path.getsize(damaged) // 2)
+        result = self.call("import", "--from", "megascan", traces, "--out", self.run_folder)
+        self.assertIn("tensor-0.json: no JSON behind byte", result.stderr)
+        self.assertIn("this worker was left out", result.stderr)
+        self.assertIn("of 5 workers", result.stdout)
+        found = self.analyze(code=1)
+        self.assertEqual([c["ranks"] for c in found["culprits"]], [[1]])
+
+    def test_without_steps_a_note_says_why_nothing_was_replayed(self):
+        path = self.write("t.json", [dict(self.EVENT, pid=pid, ts=1000 * i, args={}) for pid in (0, 1) for i in range(50)])
+        self.call("import", path, "--out", self.run_folder)
+        found = self.analyze(code=0)
+        reason = "nothing was replayed: no operation says its step"
+        self.assertEqual((found["slowdown"], found["what_if"]), (None, {"slowdown": None, "limits": [reason]}))
+        self.assertIn("Note: " + reason, self.call("analyze", self.run_folder).stdout)
+
+    def test_a_worker_that_ends_early_is_no_program_error(self):
+        job = made_up_job.Job(replicas=2)
+        last = max(event["args"]["step"] for event in job.events if event["ph"] == "X")
+        events = [e for e in job.events if e["ph"] != "X" or e["args"]["step"] != last or e["pid"] != 1]
+        path = self.write("t.json", events)
+        self.call("import", path, "--parallel", "dp=2,pp=2", "--out", self.run_folder)
+        found = self.analyze(code=0)
+        self.assertEqual((found["matching"]["mismatches"], found["culprits"]), ([], []))
+
+
+class RealJob(Case):
+    """64 GPUs, one worker slowed on purpose, a published verdict."""
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(TEST_DATA, "straggler_ar")), "MEGASCOPE_TEST_DATA is not set, or has no straggler_ar/")
+    def test_the_published_verdict(self):
+        source = os.path.join(TEST_DATA, "straggler_ar", "timeline-AR.json.gz")
+        result = self.call("import", source, "--parallel", "tp=4,pp=4,dp=4", "--out", self.run_folder)
+        self.assertIn("of 16 workers", result.stdout)
+        found = self.analyze(code=1)
+        matching = found["matching"]
+        self.assertEqual((matching["calls"], matching["messages"]), (117_216, 33_792))
+        self.assertEqual(set(matching["unmatched_sends"].values()) | set(matching["unmatched_receives"].values()), {0})
+        self.assertAlmostEqual(found["slowdown"] / 1.973, 1.0, delta=0.01)
+        self.assertEqual([(c["kind"], c["ranks"], c["groups"]) for c in found["culprits"]],
+                         [("slow_compute", [0], {"tp": 0, "dp": 0, "pp": 0})])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

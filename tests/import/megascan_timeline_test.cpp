@@ -1,0 +1,116 @@
+#include "analysis/import/megascan_timeline.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+/// MegaScan's folders: exact times by hand, and what is refused.
+namespace megascope::importer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class MegascanTimeline : public testing::Test {
+ protected:
+  MegascanTimeline() {
+    char name[] = "/tmp/megascan-timeline-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~MegascanTimeline() override {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ + "/" + name) << text; }
+  void write_worker(const std::string& rows) const { write("benchmark-data-0-pipeline-0-tensor-0.json", "[" + rows + "]"); }
+  std::string refusal() const {
+    Timeline timeline;
+    const Status status = read_megascan(folder_, timeline);
+    EXPECT_FALSE(status.is_ok());
+    return status.message();
+  }
+
+  std::string folder_;
+};
+
+constexpr char kBegin[] = R"({"name":"iteration","ph":"B","pad_before":0},)";
+constexpr char kEnd[] = R"({"name":"iteration","ph":"E","rel_ts":100,"duration_wall":100,"duration_cuda":90})";
+
+TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
+  write("benchmark-data-0-pipeline-0-tensor-0.json", R"([
+    {"name":"forward","ph":"B","rel_ts":1},
+    {"name":"iteration","ph":"B","pad_before":0},
+    {"name":"forward","ph":"B","rel_ts":100},
+    {"name":"send-warmup","ph":"B","rel_ts":150},
+    {"name":"send-warmup","ph":"E","rel_ts":180,"micro_batch_index":2,"data":4096,"group":[1],"bandwidth":null},
+    {"name":"tick","ph":"i","rel_ts":190},
+    {"name":"forward","ph":"E","rel_ts":200,"microbatch":2,"model_chunk":1},
+    {"name":"iteration","ph":"E","rel_ts":1000,"duration_wall":1100,"duration_cuda":1000},
+    {"name":"iteration","ph":"B","pad_before":50},
+    {"name":"forward","ph":"B","rel_ts":10},
+    {"name":"forward","ph":"E","rel_ts":20},
+    {"name":"iteration","ph":"E","rel_ts":900,"duration_wall":900,"duration_cuda":900}])");
+  write("benchmark-data-0-pipeline-1-tensor-0.json", R"([
+    {"name":"iteration","ph":"B","pad_before":7},
+    {"name":"iteration","ph":"E","rel_ts":1000,"duration_wall":1000,"duration_cuda":1000},
+    {"name":"iteration","ph":"B","pad_before":500},
+    {"name":"backward","ph":"B","rel_ts":0},
+    {"name":"backward","ph":"E","rel_ts":2000},
+    {"name":"iteration","ph":"E","rel_ts":2000,"duration_wall":1999,"duration_cuda":1999}])");
+  write("notes.json", "nothing of ours");
+  Timeline timeline;
+  const Status status = read_megascan(folder_, timeline);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  // Iteration 0 begins at 7, the longest pause, and lasts 1100; iteration 1 begins 500 later.
+  EXPECT_THAT(timeline.names, ElementsAre("forward", "send-warmup", "backward"));
+  EXPECT_THAT(timeline.operations,
+              ElementsAre(Operation{.begin_ns = 157, .end_ns = 187, .bytes = 4096, .name = 1, .track = 0, .step = 0, .micro_batch = 2},
+                          Operation{.begin_ns = 107, .end_ns = 207, .name = 0, .track = 0, .step = 0, .micro_batch = 2, .model_chunk = 1},
+                          Operation{.begin_ns = 1617, .end_ns = 1627, .name = 0, .track = 0, .step = 1},
+                          Operation{.begin_ns = 1607, .end_ns = 3607, .name = 2, .track = 1, .step = 1}));
+  ASSERT_THAT(timeline.tracks, SizeIs(2));
+  EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 0, .pp = 1, .tp = 0}));
+}
+
+TEST_F(MegascanTimeline, WhatDoesNotEndIsLeftOutAndTold) {
+  write_worker(std::string(kBegin) + R"({"name":"forward","ph":"B","rel_ts":1},)" + kEnd);
+  Timeline timeline;
+  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  EXPECT_THAT(timeline.operations, IsEmpty());
+  EXPECT_THAT(timeline.notes.front(), HasSubstr("1 operations begin and do not end"));
+}
+
+TEST_F(MegascanTimeline, ErrorsNameTheFileTheEventAndWhatIsWrong) {
+  const auto refusal_of = [this](const std::string& rows) {
+    write_worker(std::string(kBegin) + rows + kEnd);
+    return refusal();
+  };
+  const std::string begin = R"({"name":"forward","ph":"B","rel_ts":5},)";
+  EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B"},)"), HasSubstr("tensor-0.json: event 1: \"rel_ts\" is missing or no number"));
+  EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B","rel_ts":"5"},)"), HasSubstr("event 1: \"rel_ts\" is missing"));
+  EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B","rel_ts":1e300},)"), HasSubstr("event 1: \"rel_ts\" is out of range"));
+  EXPECT_THAT(refusal_of(begin + R"({"name":"backward","ph":"E","rel_ts":6},)"), HasSubstr("event 2: \"backward\" ends, but did not begin last"));
+  EXPECT_THAT(refusal_of(begin + R"({"name":"forward","ph":"E","rel_ts":4},)"), HasSubstr("event 2: \"forward\" ends before it begins"));
+  EXPECT_THAT(refusal_of(R"({"ph":"B","rel_ts":4},)"), HasSubstr("event 1: it has no name"));
+  write_worker(R"({"name":"iteration","ph":"B","pad_before":"0"})");
+  EXPECT_THAT(refusal(), HasSubstr("event 0: \"pad_before\" is no number"));
+  write_worker(R"({"name":"iteration","ph":"B","pad_before":-1})");
+  EXPECT_THAT(refusal(), HasSubstr("event 0: \"pad_before\" is out of range"));
+  write_worker(std::string(kBegin) + R"({"name":"iteration","ph":"E","rel_ts":1,"duration_wall":"1"})");
+  EXPECT_THAT(refusal(), HasSubstr("event 1: \"duration_wall\" is no number"));
+}
+
+TEST_F(MegascanTimeline, FoldersWithoutItsFilesAreRefused) {
+  write("benchmark-data-0-pipeline-x-tensor-0.json", "[]");
+  write("benchmark-data-0-pipeline-0-tensor-0.json.bak", "[]");
+  EXPECT_THAT(refusal(), HasSubstr("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json"));
+  folder_ += "/nowhere";
+  EXPECT_THAT(refusal(), HasSubstr("cannot read"));
+}
+
+}  // namespace
+}  // namespace megascope::importer
