@@ -2,6 +2,8 @@
 
 #include "analysis/detect/culprits.h"
 
+#include <utility>
+
 namespace megascope::detect {
 namespace {
 
@@ -15,10 +17,11 @@ std::string name_of(Cause cause) {
 }
 
 Detection detect(const RecordSource& source, const Options& options) {
-  const Reduced reduced = reduce(source, options);
+  Reduced reduced = reduce(source, options);
   Detection detection;
   detection.step_count = static_cast<std::int32_t>(reduced.step_count);
   detection.limitations = reduced.limitations;
+  detection.steps = std::move(reduced.steps);
   for (const RankSteps& rank : reduced.ranks) detection.judged_ranks.push_back(rank.world_rank);
   if (reduced.step_count < kLeastSteps) {
     if (reduced.step_count > 0) detection.limitations.push_back("only " + std::to_string(reduced.step_count) + " steps: too few to judge");

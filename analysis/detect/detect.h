@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/detect/step_times.h"
 #include "core/record/source.h"
 
 /// Which ranks, hosts, links or groups make a run slow, since when, and how. docs/detection.md has the method.
@@ -67,6 +68,7 @@ struct Detection {
   std::vector<Culprit> culprits;  ///< the most expensive first
   std::int32_t step_count = 0;    ///< 0: no steps were found, and nothing was judged
   std::vector<std::int32_t> judged_ranks;    ///< world ranks
+  std::vector<StepTimes> steps;   ///< by index in world_ranks(), of all ranks
   std::vector<std::string> limitations;      ///< sentences on what could not be judged
 };
 

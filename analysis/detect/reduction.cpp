@@ -17,6 +17,16 @@ std::string list(const std::vector<std::int32_t>& ranks) {
   return ranks.size() > 8 ? text + ", …" : text;
 }
 
+StepTimes times_of(const RankSteps& rank) {
+  StepTimes times;
+  times.begin_ns = rank.begin_ns;
+  for (const StepRow& row : rank.steps) {
+    times.ends_ns.push_back(row.end_ns);
+    times.call_count += row.call_count;
+  }
+  return times;
+}
+
 /// Ranks whose steps are far from as many as the others' are not judged, and the rest to the last step that all have.
 void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Reduced& result) {
   std::vector<std::size_t> counts;
@@ -87,6 +97,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   for (RankReader& reader : readers) ranks.push_back(reader.take());
   std::vector<Link> links = transfers.take_links();
   Reduced result;
+  for (const RankSteps& rank : ranks) result.steps.push_back(times_of(rank));
   keep_comparable(ranks, links, result);
   note_threads(source, result);
   return result;

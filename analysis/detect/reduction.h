@@ -59,6 +59,7 @@ struct Reduced {
   std::vector<RankSteps> ranks;
   std::vector<Link> links;
   std::size_t step_count = 0;            ///< that all of the ranks have
+  std::vector<StepTimes> steps;          ///< by index in world_ranks(), of all ranks
   std::vector<std::string> limitations;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/detect/step_times.h"
 #include "core/record/source.h"
 
 namespace megascope::detect {
@@ -30,14 +31,6 @@ LocationId judged_location(const ProcessDefinitions& process);
 /// eight steps; with fewer in all of the trace three are enough.
 StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank);
 
-/// When a rank's steps are, by the call that ends each.
-struct StepTimes {
-  std::uint64_t begin_ns = 0;          ///< of the first
-  std::vector<std::uint64_t> ends_ns;  ///< none where no steps are found
-  std::uint64_t call_count = 0;        ///< that are not inside of others, of the judged location
-
-  std::uint64_t begin_of(std::size_t step) const { return step == 0 ? begin_ns : ends_ns[step - 1]; }
-};
 /// Reads all calls of the judged location.
 StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank);
 

@@ -84,12 +84,14 @@ struct Collective {
   std::span<const CollectiveEnd> members;  ///< in no particular order
 };
 
-/// Takes what is matched. Calls about one track's stops come in order, from one thread at a time; the others from any of
+/// Takes what is matched. Calls about one track's calls and stops come in order, from one thread at a time; the others from any of
 /// `task_count` tasks at once, each with its own number.
 class MatchSink {
  public:
   virtual ~MatchSink() = default;
   virtual void begin(std::size_t task_count) = 0;
+  /// Every call of a track, in order of entry and before what it says is matched. Stops are added from within.
+  virtual void add_call(Track, const Call&) {}
   virtual void add_stop(Track track, const Stop& stop) = 0;
   virtual void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) = 0;
   virtual void add_collective(std::size_t task, const Collective& collective) = 0;

@@ -49,6 +49,7 @@ void RankReader::read_until(std::uint64_t limit_ns, Outbox& out) {
 }
 
 void RankReader::add(const Call& call, LocationId location, Outbox& out) {
+  sink_.add_call(first_track_ + location, call);
   TrackTotals& totals = totals_[location];
   totals.call_count += call.count;
   if (call.region == init_regions_[0] || call.region == init_regions_[1]) {  // what comes before is the launcher's

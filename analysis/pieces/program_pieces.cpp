@@ -1,72 +1,45 @@
+#include "analysis/pieces/program_pieces.h"
+
 #include <algorithm>
 
 #include "analysis/detect/step_finder.h"
-#include "analysis/pieces/piece.h"
 #include "core/record/hash.h"
 
 namespace megascope::pieces {
-namespace {
 
-/// Collects one step, and gives its pieces their kinds when all of its calls are known.
-class StepPieces {
- public:
-  StepPieces(std::uint32_t track, const std::vector<bool>& is_kept, std::vector<Piece>& pieces)
-      : track_(track), is_kept_(is_kept), pieces_(pieces) {}
-
-  bool is_wanted() const { return is_kept_[static_cast<std::size_t>(step_)]; }
-
-  void add(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work) {
-    pieces_.push_back({begin_ns, end_ns, 0, step_, name, track_, is_work, false});
-    if (!is_work) hash_ = combined(hash_, name);
-  }
-  void end() {
-    for (std::size_t i = first_; i < pieces_.size(); ++i) pieces_[i].kind = combined(hash_, i - first_);
-    first_ = pieces_.size();
-    hash_ = 0;
-    ++step_;
-  }
-  /// What is behind the last step's end is left out.
-  void finish() { pieces_.resize(first_); }
-
- private:
-  std::uint32_t track_;
-  const std::vector<bool>& is_kept_;
-  std::vector<Piece>& pieces_;
-  std::size_t first_ = 0;
-  std::int64_t step_ = 0;
-  std::uint64_t hash_ = 0;
-};
-
-}  // namespace
-
-void program_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                    const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces) {
-  const std::int32_t rank = source.world_ranks()[process_index];
-  const ProcessDefinitions& process = source.process(rank);
-  if (process.locations.empty() || end_ns.empty()) return;
-  const LocationId location = detect::judged_location(process);
-  const std::uint32_t work = names.of("work between MPI calls");
-  std::vector<std::uint32_t> name_of;
+ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
+                             const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names)
+    : end_ns_(end_ns), is_kept_(is_kept), work_(names.of("work between MPI calls")) {
+  const ProcessDefinitions& process = source.process(source.world_ranks()[process_index]);
+  track_ = tables.first_track(process_index) + (process.locations.empty() ? 0 : detect::judged_location(process));
   for (const RegionDefinition& region : process.regions) {
-    if (name_of.size() <= region.id) name_of.resize(std::size_t{region.id} + 1, work);
-    name_of[region.id] = names.of(region.name);
+    if (name_of_.size() <= region.id) name_of_.resize(std::size_t{region.id} + 1, work_);
+    name_of_[region.id] = names.of(region.name);
   }
-  std::vector<Piece> own;
-  StepPieces step(tables.first_track(process_index) + location, is_kept, own);
-  const auto calls = source.calls(rank, location);
-  std::uint64_t last_ns = 0;
-  std::size_t ended = 0;
-  for (Call call; ended < end_ns.size() && calls->next(call);) {
-    if (call.depth != 0 || call.is_pending || call.region >= name_of.size()) continue;
-    if (last_ns != 0 && step.is_wanted()) {
-      step.add(last_ns, std::max(call.enter_ns, last_ns), work, true);
-      step.add(call.enter_ns, call.leave_ns, name_of[call.region], false);
-    }
-    last_ns = call.leave_ns;
-    for (; ended < end_ns.size() && call.leave_ns >= end_ns[ended]; ++ended) step.end();
+}
+
+bool ProgramPieces::add(const Call& call) {
+  if (ended_ == end_ns_.size() || call.depth != 0 || call.is_pending || call.region >= name_of_.size()) return false;
+  const bool is_added = last_ns_ != 0 && is_wanted();
+  if (is_added) {
+    push(last_ns_, std::max(call.enter_ns, last_ns_), work_, true);
+    push(call.enter_ns, call.leave_ns, name_of_[call.region], false);
   }
-  step.finish();
-  pieces.insert(pieces.end(), own.begin(), own.end());
+  last_ns_ = call.leave_ns;
+  for (; ended_ < end_ns_.size() && call.leave_ns >= end_ns_[ended_]; ++ended_) end_step();
+  return is_added;
+}
+
+void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work) {
+  pieces_.push_back({begin_ns, end_ns, 0, static_cast<std::int64_t>(ended_), name, track_, is_work, false});
+  if (!is_work) hash_ = combined(hash_, name);
+}
+
+/// Now all of its calls are known, and its pieces get their kinds.
+void ProgramPieces::end_step() {
+  for (std::size_t i = first_; i < pieces_.size(); ++i) pieces_[i].kind = combined(hash_, i - first_);
+  first_ = pieces_.size();
+  hash_ = 0;
 }
 
 }  // namespace megascope::pieces

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/whatif/operation_graph.h"
-
 namespace megascope::whatif {
 namespace {
 
@@ -12,31 +10,24 @@ constexpr std::uint64_t kEagerBytes = 4096;
 
 }  // namespace
 
-PieceIndex::PieceIndex(const std::vector<Piece>& pieces, std::size_t track_count) : by_track_(track_count) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (!pieces[i].is_work) by_track_[pieces[i].track].push_back({pieces[i].begin_ns, static_cast<std::uint32_t>(i)});
-  }
-  for (auto& entries : by_track_) {
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin_ns < b.begin_ns; });
-  }
-}
-
-std::uint32_t PieceIndex::at(std::uint32_t track, std::uint64_t begin_ns) const {
+PieceKey PieceIndex::at(analysis::Track track, std::uint64_t begin_ns) const {
   const auto& entries = by_track_[track];
+  if (entries.empty() || entries.back().begin_ns < begin_ns) return kNoPiece;  // most of what is not replayed
   const auto found = std::lower_bound(entries.begin(), entries.end(), begin_ns, [](const Entry& entry, std::uint64_t wanted) { return entry.begin_ns < wanted; });
-  return found != entries.end() && found->begin_ns == begin_ns ? found->piece : kNone;
+  return found->begin_ns == begin_ns ? found->piece : kNoPiece;
 }
 
 void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send, const analysis::MessageEnd& receive) {
-  const std::uint32_t sent = index_.at(send.track, send.start_ns);
-  const std::uint32_t send_end = index_.at(send.track, send.enter_ns);
-  const std::uint32_t posted = index_.at(receive.track, receive.start_ns);
-  const std::uint32_t received = index_.at(receive.track, receive.enter_ns);
+  const PieceKey received = index_.at(receive.track, receive.enter_ns);
+  if (received == kNoPiece) return;
+  const PieceKey sent = index_.at(send.track, send.start_ns);
+  const PieceKey posted = index_.at(receive.track, receive.start_ns);
+  if (sent == kNoPiece || posted == kNoPiece) return;
+  const PieceKey send_end = index_.at(send.track, send.enter_ns);
   std::vector<Need>& needs = tasks_[task].needs;
-  if (sent == kNone || received == kNone || posted == kNone) return;
   needs.push_back({received, sent});
   needs.push_back({received, posted});
-  if (send_end == kNone) return;
+  if (send_end == kNoPiece) return;
   // A send that took more time before its receive was posted than behind that has waited for it.
   const bool is_late = receive.start_ns > send.enter_ns && receive.start_ns < send.leave_ns &&
                        receive.start_ns - send.enter_ns > send.leave_ns - receive.start_ns && send.bytes > kEagerBytes;
@@ -49,7 +40,7 @@ void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send, c
 void WaitSink::add_rooted(Task& task, const analysis::Collective& collective, const Meeting& meeting) {
   const auto add = [&](std::size_t waiting, std::size_t needed) {
     const bool has_waited = collective.members[needed].start_ns <= collective.members[waiting].leave_ns;
-    if (has_waited && meeting.ends[waiting] != kNone && meeting.starts[needed] != kNone) {
+    if (has_waited && meeting.ends[waiting] != kNoPiece && meeting.starts[needed] != kNoPiece) {
       task.needs.push_back({meeting.ends[waiting], meeting.starts[needed]});
     }
   };
@@ -68,12 +59,12 @@ void WaitSink::add_collective(std::size_t task, const analysis::Collective& coll
   Meeting meeting;
   std::uint64_t latest_ns = 0;
   for (const analysis::CollectiveEnd& member : collective.members) {
-    meeting.starts.push_back(index_.at(member.track, member.start_ns));
+    const PieceKey start = index_.at(member.track, member.start_ns);
+    if (start == kNoPiece) return;  // begun before what is replayed: when it could end is not known
+    meeting.starts.push_back(start);
     meeting.ends.push_back(index_.at(member.track, member.enter_ns));
     latest_ns = std::max(latest_ns, member.start_ns);
   }
-  // Begun before what is replayed: when it could end is not known.
-  if (std::find(meeting.starts.begin(), meeting.starts.end(), kNone) != meeting.starts.end()) return;
   const bool all_wait = std::all_of(collective.members.begin(), collective.members.end(),
                                     [latest_ns](const analysis::CollectiveEnd& member) { return member.leave_ns >= latest_ns; });
   if (all_wait || is_synchronous_) tasks_[task].meetings.push_back(std::move(meeting));

@@ -229,6 +229,10 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
 
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables, const WhatIfOptions& options) {
   OperationGraph graph = build_graph(source, tables, options.graph);
+  return what_if(graph, source, options);
+}
+
+WhatIf what_if(OperationGraph& graph, const RecordSource& source, const WhatIfOptions& options) {
   std::vector<std::vector<std::string>> groups;
   for (const std::int32_t rank : source.world_ranks()) {
     std::vector<std::string>& names = groups.emplace_back();

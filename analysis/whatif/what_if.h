@@ -44,6 +44,8 @@ std::vector<float> usual_durations_ns(const OperationGraph& graph);
 
 /// source's processes may say their place in parallel groups (ProcessInfo::parallel).
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables, const WhatIfOptions& options = {});
+/// The same of a graph that was built of the source.
+WhatIf what_if(OperationGraph& graph, const RecordSource& source, const WhatIfOptions& options = {});
 /// The same of a graph. groups: by rank of the graph, the names of those that it belongs to ("dp 0").
 WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups, const WhatIfOptions& options = {});
 

@@ -1,12 +1,10 @@
 #include "plugin/answer/annotate.h"
 
-#include "analysis/detect/step_finder.h"
 #include "core/base/text.h"
 
 #include <fmt/format.h>
 
-#include <map>
-#include <optional>
+#include <algorithm>
 #include <utility>
 
 namespace megascope::answer {
@@ -18,19 +16,28 @@ using detect::StepTimes;
 constexpr std::uint64_t kLeastWaitNs = 1'000;
 constexpr std::size_t kMostCulprits = 64;
 
+/// How many steps came before the one with the program's number.
+std::size_t place_of(const AnswerView& view, std::int32_t number) {
+  if (view.step_numbers.empty()) return static_cast<std::size_t>(number);
+  return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) - view.step_numbers.begin());
+}
+
 /// From the first to the last step of a culprit; where steps cannot be told in time, that of the evidence.
-std::pair<std::uint64_t, std::uint64_t> time_of(const Culprit& culprit, const StepTimes& steps) {
-  const auto shown = static_cast<std::size_t>(culprit.evidence.step);
-  const auto first = static_cast<std::size_t>(culprit.onset_step);
-  const auto last = static_cast<std::size_t>(culprit.last_step);
+std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view, const Culprit& culprit) {
+  const auto& ranks = view.source.world_ranks();
+  const auto rank = static_cast<std::size_t>(std::ranges::lower_bound(ranks, culprit.evidence.world_rank) - ranks.begin());
+  const StepTimes steps = rank < view.detection.steps.size() ? view.detection.steps[rank] : StepTimes{};
+  const std::size_t shown = place_of(view, culprit.evidence.step);
+  const std::size_t first = place_of(view, culprit.onset_step);
+  const std::size_t last = place_of(view, culprit.last_step);
   const bool is_known = last < steps.ends_ns.size() && first <= last && shown < steps.ends_ns.size() &&
                         steps.ends_ns[shown] == culprit.evidence.end_ns;
   if (!is_known) return {culprit.evidence.begin_ns, culprit.evidence.end_ns};
   return {steps.begin_of(first), steps.ends_ns[last]};
 }
 
-Annotation culprit_annotation(const AnswerView& view, const Culprit& culprit, const StepTimes& steps) {
-  const auto [begin_ns, end_ns] = time_of(culprit, steps);
+Annotation culprit_annotation(const AnswerView& view, const Culprit& culprit) {
+  const auto [begin_ns, end_ns] = time_of(view, culprit);
   return {.begin_ns = begin_ns,
           .end_ns = end_ns,
           .name = culprit_title(culprit),
@@ -60,12 +67,9 @@ Annotation evidence_annotation(const detect::Evidence& evidence) {
 
 void add_findings(const Answer& answer, Annotations& annotations) {
   const AnswerView& view = answer.view();
-  std::map<std::int32_t, StepTimes> steps;
   for (const Culprit& culprit : view.detection.culprits) {
     if (annotations.findings.size() >= 2 * kMostCulprits) break;
-    const auto [entry, is_new] = steps.try_emplace(culprit.evidence.world_rank);
-    if (is_new) entry->second = detect::find_step_times(answer.in_order(), culprit.evidence.world_rank);
-    annotations.findings.push_back(culprit_annotation(view, culprit, entry->second));
+    annotations.findings.push_back(culprit_annotation(view, culprit));
     if (culprit.evidence.observed_ns > 0) annotations.findings.push_back(evidence_annotation(culprit.evidence));
   }
 }

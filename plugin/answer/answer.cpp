@@ -1,5 +1,6 @@
 #include "plugin/answer/answer.h"
 
+#include "analysis/match/both_sinks.h"
 #include "analysis/pieces/work_source.h"
 
 #include <algorithm>
@@ -49,17 +50,36 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
   return found;
 }
 
-Answer::Answer(const RecordSource& run, const RunTime& time, unsigned jobs)
-    : run_(run), jobs_(jobs), tables_(run), states_(tables_), matching_(analysis::match_run(run, tables_, states_, jobs)),
-      causality_(analysis::restore_causality(run, tables_, matching_, jobs)), corrected_(run, causality_.corrections),
-      clock_errors_ns_(clock_errors(run, time)),
-      view_{run_, tables_, matching_, waits_, causality_, detection_, clock_errors_ns_} {
-  if (causality_.violations_before != 0) matching_ = analysis::match_run(corrected_, tables_, states_, jobs);  // in possible times
-  waits_ = analysis::analyze_waits(states_, matching_, tables_, jobs);
-  detect::Options options;
+Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
+    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(run, time)), groups_(groups_of(run)),
+      view_{run_, tables_, matching_, waits_, causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
   // Where clocks were never compared, nothing can be said of the time between two ranks.
-  options.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(options.clock_error_ns, 2 * clock_errors_ns_.back());
-  detect_culprits(options);
+  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(judge_.clock_error_ns, 2 * clock_errors_ns_.back());
+  if (!groups_.empty()) judge_.groups = &groups_;
+  read(run);
+  causality_ = analysis::restore_causality(run, tables_, matching_, options.jobs);
+  corrected_.emplace(run, causality_.corrections);
+  if (causality_.violations_before != 0) read(*corrected_);  // in possible times
+  waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
+  if (view_.has_operations) judge_operations();
+  place_culprits();
+  pass_over_trifles();
+}
+
+/// Who is slow, then who waits for whom; steps that are replayed are known by then.
+void Answer::read(const RecordSource& source) {
+  if (view_.has_operations) {
+    matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
+    return;
+  }
+  detection_ = detect::detect(source, judge_);
+  if (!options_.has_replay) {
+    matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
+    return;
+  }
+  graph_.emplace(source, tables_, whatif::plan_steps(detection_.steps, whatif::GraphOptions{}));
+  analysis::BothSinks both(states_, *graph_);
+  matching_ = analysis::match_run(source, tables_, both, options_.jobs);
 }
 
 /// A rank that is slow by itself is told with its place in the parallel groups.
@@ -73,16 +93,6 @@ void Answer::place_culprits() {
   }
 }
 
-void Answer::detect_culprits(detect::Options options) {
-  const detect::GroupIndices groups = groups_of(run_);
-  if (!groups.empty()) options.groups = &groups;
-  view_.has_operations = pieces::is_of_regions(run_);
-  if (view_.has_operations) judge_operations(options);
-  else detection_ = detect::detect(corrected_, options);
-  place_culprits();
-  pass_over_trifles();
-}
-
 /// Every machine disturbs ranks a little now and then.
 void Answer::pass_over_trifles() {
   constexpr double kLeastCost = 0.001;
@@ -94,9 +104,10 @@ void Answer::pass_over_trifles() {
                                    " that cost less than 0.1 % of the run are not told.");
 }
 
-void Answer::judge_operations(detect::Options options) {
-  const pieces::WorkSource work(corrected_, tables_);
+void Answer::judge_operations() {
+  const pieces::WorkSource work(*corrected_, tables_);
   const detect::StepMarks steps{work.step_ends_ns()};
+  detect::Options options = judge_;
   options.steps = &steps;
   detection_ = detect::detect(work, options);
   detection_.limitations.emplace_back("Links are not judged: operations of devices do not tell how long a message was under way.");
@@ -125,11 +136,14 @@ void Answer::acquit() {
   detection_.culprits = std::move(kept);
 }
 
-whatif::WhatIf Answer::replay() const {
+whatif::WhatIf Answer::replay() {
   whatif::WhatIfOptions options;
-  options.graph.jobs = jobs_;
+  options.graph.jobs = options_.jobs;
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
-  return whatif::what_if(corrected_, tables_, options);
+  if (!graph_) return whatif::what_if(*corrected_, tables_, options);
+  whatif::OperationGraph graph = graph_->take();
+  graph_.reset();
+  return whatif::what_if(graph, *corrected_, options);
 }
 
 /// From steps as they are counted to the program's own numbers.

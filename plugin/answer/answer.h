@@ -1,11 +1,13 @@
 #pragma once
 
+#include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/what_if.h"
 #include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace megascope::answer {
@@ -13,38 +15,45 @@ namespace megascope::answer {
 /// Everything that the analysis says of a run: matches, waits and their causes, message order, culprits.
 class Answer {
  public:
-  /// run: outlives the object; read about four times. time: of all clock domains of the run. jobs: threads to work with, the
-  /// caller's among them. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
-  Answer(const RecordSource& run, const RunTime& time, unsigned jobs);
+  struct Options {
+    unsigned jobs = 1;        ///< threads to work with, the caller's among them
+    bool has_replay = false;  ///< replay() will be asked for
+  };
+  /// run: outlives the object; read twice, and twice more where clocks contradict the order of messages. time: of all clock
+  /// domains of the run. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
+  Answer(const RecordSource& run, const RunTime& time, const Options& options);
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
   const AnswerView& view() const { return view_; }
   /// The run in possible times: those of all that is told here.
-  const RecordSource& in_order() const { return corrected_; }
+  const RecordSource& in_order() const { return *corrected_; }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
-  /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits. Reads the run twice.
-  whatif::WhatIf replay() const;
+  /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits. Once.
+  whatif::WhatIf replay();
 
  private:
-  void judge_operations(detect::Options options);
+  void read(const RecordSource& source);
+  void judge_operations();
   void acquit();
-  void detect_culprits(detect::Options options);
   void pass_over_trifles();
   void place_culprits();
   void number_steps(const std::vector<std::int64_t>& numbers);
 
   const RecordSource& run_;
-  unsigned jobs_;
+  Options options_;
   analysis::MatchTables tables_;
   analysis::WaitStates states_;
   analysis::Matching matching_;
   analysis::Causality causality_;
-  analysis::CorrectedSource corrected_;
+  std::optional<analysis::CorrectedSource> corrected_;
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
+  detect::GroupIndices groups_;
+  detect::Options judge_;
   detect::Detection detection_;
+  std::optional<whatif::ProgramGraph> graph_;  ///< of a program, where it will be replayed
   AnswerView view_;
 };
 

@@ -26,7 +26,7 @@ int analyze_run(const AnalyzeArguments& arguments) {
     return kUnusable;
   }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs : usable_processor_count());
-  const answer::Answer found(*run, run->time(), jobs);
+  answer::Answer found(*run, run->time(), {.jobs = jobs, .has_replay = true});
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
   const std::string text = arguments.as_json ? analyze_json(view, what_if) : analyze_text(view, what_if);

@@ -99,7 +99,7 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
   ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
-  const Answer answer(*run, run->time(), 2);
+  const Answer answer(*run, run->time(), {.jobs = 2});
   const Annotations shown = annotations_of(answer);
   ASSERT_EQ(shown.findings.size(), 2U);  // and its best step
   const Annotation& culprit = shown.findings[0];
@@ -119,7 +119,7 @@ TEST_F(Folder, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
   ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
-  const Answer answer(*run, run->time(), 1);
+  const Answer answer(*run, run->time(), {});
   const Annotations shown = annotations_of(answer);
   std::uint64_t shown_ns = 0;
   for (const std::int32_t rank : run->world_ranks()) {

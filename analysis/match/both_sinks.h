@@ -1,0 +1,42 @@
+#pragma once
+
+#include "analysis/match/match.h"
+
+namespace megascope::analysis {
+
+/// Gives what is matched to two. They outlive the object.
+class BothSinks final : public MatchSink {
+ public:
+  BothSinks(MatchSink& first, MatchSink& second) : first_(first), second_(second) {}
+
+  void begin(std::size_t task_count) override {
+    first_.begin(task_count);
+    second_.begin(task_count);
+  }
+  void add_call(Track track, const Call& call) override {
+    first_.add_call(track, call);
+    second_.add_call(track, call);
+  }
+  void add_stop(Track track, const Stop& stop) override {
+    first_.add_stop(track, stop);
+    second_.add_stop(track, stop);
+  }
+  void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
+    first_.add_message(task, send, receive);
+    second_.add_message(task, send, receive);
+  }
+  void add_collective(std::size_t task, const Collective& collective) override {
+    first_.add_collective(task, collective);
+    second_.add_collective(task, collective);
+  }
+  void end_window() override {
+    first_.end_window();
+    second_.end_window();
+  }
+
+ private:
+  MatchSink& first_;
+  MatchSink& second_;
+};
+
+}  // namespace megascope::analysis

@@ -1,0 +1,83 @@
+#include "analysis/whatif/program_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/whatif/graph_assembly.h"
+
+namespace megascope::whatif {
+namespace {
+
+/// All steps, or some stretches of them from all over the run.
+std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
+  constexpr std::size_t kStretches = 8;
+  std::vector<bool> is_kept(count, count <= most);
+  if (count <= most) return is_kept;
+  const std::size_t stretches = std::min(kStretches, std::max<std::size_t>(most, 1));
+  const std::size_t length = std::max<std::size_t>(most / stretches, 1);
+  for (std::size_t i = 0; i < stretches; ++i) {
+    const std::size_t first = stretches == 1 ? 0 : i * (count - length) / (stretches - 1);
+    for (std::size_t step = first; step < first + length; ++step) is_kept[step] = true;
+  }
+  return is_kept;
+}
+
+}  // namespace
+
+StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options) {
+  StepPlan plan{.steps = std::move(steps), .is_kept = {}, .limitations = {}};
+  std::size_t count = plan.steps.empty() ? 0 : SIZE_MAX;
+  std::uint64_t call_count = 0;
+  for (const detect::StepTimes& rank : plan.steps) {
+    count = std::min(count, rank.ends_ns.size());
+    call_count += rank.call_count;
+  }
+  for (detect::StepTimes& rank : plan.steps) rank.ends_ns.resize(count);
+  if (count == 0) {
+    plan.limitations.emplace_back("nothing was replayed: not every rank has steps that come back");
+    return plan;
+  }
+  const std::size_t a_step = std::max<std::size_t>(2 * call_count / count, 1);
+  constexpr std::size_t kMostOfOneStep = 4;  // times what is replayed
+  if (a_step > kMostOfOneStep * options.most_operations) {
+    plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) + " operations");
+    for (detect::StepTimes& rank : plan.steps) rank.ends_ns.clear();
+    return plan;
+  }
+  plan.is_kept = kept_steps(count, options.most_operations / a_step);
+  const auto kept = static_cast<std::size_t>(std::count(plan.is_kept.begin(), plan.is_kept.end(), true));
+  if (kept < count) plan.limitations.push_back(std::to_string(kept) + " of " + std::to_string(count) + " steps, from all over the run, were replayed");
+  return plan;
+}
+
+ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTables& tables, StepPlan plan)
+    : source_(source), tables_(tables), plan_(std::move(plan)), index_(tables.track_count()), waits_(index_, /*is_synchronous=*/false) {
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    processes_.emplace_back(source, tables, i, plan_.steps[i].ends_ns, plan_.is_kept, names_);
+  }
+}
+
+void ProgramGraph::add_call(analysis::Track track, const Call& call) {
+  const std::size_t process_index = tables_.place(track).process_index;
+  pieces::ProgramPieces& process = processes_[process_index];
+  if (track == process.track() && process.add(call)) index_.add(track, call.enter_ns, piece_key(process_index, process.added_count() - 1));
+}
+
+OperationGraph ProgramGraph::take() {
+  OperationGraph graph;
+  graph.world_ranks = source_.world_ranks();
+  graph.limitations = std::move(plan_.limitations);
+  graph.names = names_.take();
+  std::vector<pieces::Piece> all;
+  PieceNumbers numbers;
+  for (const pieces::ProgramPieces& process : processes_) {
+    all.insert(all.end(), process.pieces().begin(), process.pieces().end());
+    numbers.add_process(process.pieces().size());
+  }
+  processes_.clear();
+  if (all.empty() && graph.limitations.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");
+  assemble(all, waits_, numbers, tables_, graph);
+  return graph;
+}
+
+}  // namespace megascope::whatif
