@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/match/match_tables.h"
@@ -24,8 +24,11 @@ class ProgramPieces {
   /// The next call of the location, in order of entry. True: its piece was added as the last one.
   bool add(const Call& call);
   std::size_t added_count() const { return pieces_.size(); }
-  /// Of ended steps.
-  std::span<const Piece> pieces() const { return {pieces_.data(), first_}; }
+  /// Of ended steps. Once.
+  std::vector<Piece> take() {
+    pieces_.resize(first_);
+    return std::move(pieces_);
+  }
 
  private:
   bool is_wanted() const { return is_kept_[ended_]; }

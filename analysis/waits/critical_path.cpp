@@ -32,11 +32,11 @@ class Walk {
       const WaitingStop& stop = stops_[track_][--left];
       if (stop.enter_ns >= time_ns_) continue;
       const std::uint64_t begin_ns = stop.enter_ns + stop.wait_ns;
-      add_outside(std::min(stop.leave_ns, time_ns_));
+      add_outside(std::min(stop.leave_ns(), time_ns_));
       add_call(stop, std::min(begin_ns, time_ns_));
       if (stop.wait_ns == 0 || begin_ns > time_ns_) continue;
-      left_[stop.culprit] = std::min(left_[stop.culprit], stop.culprit_stop);
-      track_ = stop.culprit;
+      track_ = stop.culprit();
+      left_[track_] = std::min(left_[track_], stop.culprit_stop);
       ++path_.switch_count;
       return true;
     }
@@ -50,7 +50,7 @@ class Walk {
   }
   void add_call(const WaitingStop& stop, std::uint64_t until_ns) {
     if (until_ns >= time_ns_) return;
-    path_.by_function_ns[tables_.function_of(track_, stop.region)] += time_ns_ - until_ns;
+    path_.by_function_ns[tables_.function_of(track_, static_cast<RegionId>(stop.region))] += time_ns_ - until_ns;
     go_to(until_ns);
   }
   void go_to(std::uint64_t time_ns) {

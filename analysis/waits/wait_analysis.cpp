@@ -12,7 +12,7 @@ RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
   return analysis.ranks.back();
 }
 
-void add_waits(WaitAnalysis& analysis, RankWaits& rank, const std::vector<WaitingStop>& stops, const MatchTables& tables,
+void add_waits(WaitAnalysis& analysis, RankWaits& rank, const GrowingArray<WaitingStop>& stops, const MatchTables& tables,
                Track track) {
   std::vector<WaitSum> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
@@ -20,7 +20,7 @@ void add_waits(WaitAnalysis& analysis, RankWaits& rank, const std::vector<Waitin
     if (stop.wait_ns == 0) continue;
     if (stop.region >= by_region.size()) by_region.resize(std::size_t{stop.region} + 1);
     by_region[stop.region].add(stop.wait_ns);
-    rank.by_kind[static_cast<std::size_t>(stop.kind)].add(stop.wait_ns);
+    rank.by_kind[stop.kind_bits].add(stop.wait_ns);
     if (stop.comm < by_comm.size()) by_comm[stop.comm].add(stop.wait_ns);
   }
   const auto merge = [](WaitSum& sum, const WaitSum& part) {

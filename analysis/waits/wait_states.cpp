@@ -29,18 +29,21 @@ std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { retu
 }  // namespace
 
 void WaitStates::add_stop(Track track, const Stop& stop) {
-  stops_[track].push_back({.enter_ns = stop.enter_ns, .leave_ns = stop.leave_ns, .region = stop.region});
+  WaitingStop waiting;
+  waiting.enter_ns = stop.enter_ns;
+  waiting.duration_ns = WaitingStop::packed(time_between(stop.enter_ns, stop.leave_ns)) & WaitingStop::kLongest;
+  waiting.region = stop.region;
+  stops_[track].push_back(waiting);
 }
 
 /// Of several that a call waited for, the last one to come counts.
 void WaitStates::apply(const Found& found) {
   WaitingStop& stop = stops_[found.track][found.stop];
   if (found.wait.wait_ns <= stop.wait_ns) return;
-  const RegionId region = stop.region;
-  const std::uint64_t leave_ns = stop.leave_ns;
-  stop = found.wait;
-  stop.region = region;
-  stop.leave_ns = leave_ns;
+  WaitingStop waiting = found.wait;
+  waiting.region = stop.region;
+  waiting.duration_ns = stop.duration_ns;
+  stop = waiting;
 }
 
 namespace {
@@ -51,9 +54,17 @@ WaitingStop wait_between(const End& own, const End& culprit, WaitKind kind, cons
   const std::uint64_t until_ns = std::min(culprit.start_ns, own.leave_ns);
   const auto own_ns = static_cast<std::int64_t>(own.enter_ns - std::min(own_met.time_ns, own.enter_ns));
   const auto culprit_ns = static_cast<std::int64_t>(culprit.start_ns - std::min(culprit_met.time_ns, culprit.start_ns));
-  return {.enter_ns = own.enter_ns, .leave_ns = own.leave_ns, .wait_ns = time_between(own.enter_ns, until_ns),
-          .later_ns = culprit_ns - own_ns, .culprit = culprit.track, .culprit_stop = culprit.start_stop,
-          .culprit_met = culprit_met.stop_count, .own_met = own_met.stop_count, .comm = own.comm, .kind = kind};
+  WaitingStop wait;
+  wait.enter_ns = own.enter_ns;
+  wait.wait_ns = WaitingStop::packed(time_between(own.enter_ns, until_ns)) & WaitingStop::kLongest;
+  wait.set_later(culprit_ns - own_ns);
+  wait.set_culprit(culprit.track);
+  wait.culprit_stop = culprit.start_stop;
+  wait.culprit_met = culprit_met.stop_count;
+  wait.own_met = own_met.stop_count;
+  wait.comm = std::min(own.comm, WaitingStop::kNoComm28) & WaitingStop::kNoComm28;
+  wait.kind_bits = static_cast<std::uint32_t>(kind) & 0xF;
+  return wait;
 }
 
 }  // namespace

@@ -70,9 +70,10 @@ OperationGraph ProgramGraph::take() {
   graph.names = names_.take();
   std::vector<pieces::Piece> all;
   PieceNumbers numbers;
-  for (const pieces::ProgramPieces& process : processes_) {
-    all.insert(all.end(), process.pieces().begin(), process.pieces().end());
-    numbers.add_process(process.pieces().size());
+  for (pieces::ProgramPieces& process : processes_) {
+    const std::vector<pieces::Piece> own = process.take();
+    all.insert(all.end(), own.begin(), own.end());
+    numbers.add_process(own.size());
   }
   processes_.clear();
   if (all.empty() && graph.limitations.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");

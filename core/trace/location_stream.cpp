@@ -41,6 +41,7 @@ bool LocationStream::next_recorded(Call& call) {
   const auto& chunks = file_.chunks(location_);
   while (!is_at_end_) {
     if (has_begun_ && decoder_.next(call)) return true;
+    if (chunk_index_ > 0) file_.release(chunks[chunk_index_ - 1]);
     if (chunk_index_ == chunks.size()) {
       is_at_end_ = true;
       return decoder_.flush(call);

@@ -70,6 +70,16 @@ Status TraceFile::open_once(const std::string& path, std::unique_ptr<TraceFile>&
   return Status::ok();
 }
 
+void TraceFile::release(const Chunk& chunk) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(chunk.words.data());
+  const auto mapped = reinterpret_cast<std::uintptr_t>(mapping_);
+  if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size()) return;  // a copy
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = begin & ~(page - 1);
+  const std::uintptr_t end = (begin + chunk.words.size_bytes()) & ~(page - 1);
+  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
 Status TraceFile::parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result) {
   std::unique_ptr<TraceFile> trace(new TraceFile);
   Status status = trace->read(bytes);

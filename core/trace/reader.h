@@ -45,6 +45,8 @@ class TraceFile {
     std::span<const encoding::Word> words;
   };
   const std::vector<Chunk>& chunks(LocationId location) const { return locations_[location]; }
+  /// The chunk was read and need not stay in memory; who reads it again finds it in the file.
+  void release(const Chunk& chunk) const;
 
  private:
   TraceFile() = default;

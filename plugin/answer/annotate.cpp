@@ -83,13 +83,13 @@ void add_waits(const Answer& answer, Annotations& annotations) {
   for (analysis::Track track = 0; track < stops.size(); ++track) {
     const analysis::MatchTables::Place& place = tables.place(track);
     std::vector<WaitAnnotation>& waits = annotations.waits[place.world_rank];
-    const std::vector<analysis::WaitingStop>& all = stops[track];
+    const analysis::GrowingArray<analysis::WaitingStop>& all = stops[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() && all[i + 1].enter_ns < end_ns;  // a callback that waits
       if (all[i].wait_ns < kLeastWaitNs || has_other_inside) continue;
       waits.push_back({.begin_ns = all[i].enter_ns, .end_ns = end_ns, .location = place.location,
-                       .kind = static_cast<std::uint32_t>(all[i].kind), .waits_for = tables.place(all[i].culprit).world_rank});
+                       .kind = all[i].kind_bits, .waits_for = tables.place(all[i].culprit()).world_rank});
     }
   }
 }

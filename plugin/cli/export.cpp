@@ -38,7 +38,7 @@ struct Findings {
   answer::Answer answer;
   Annotations annotations;
 
-  Findings(const trace::RunSource& run, unsigned jobs) : answer(run, run.time(), {.jobs = jobs}), annotations(answer::annotations_of(answer)) {}
+  Findings(const trace::RunSource& run, unsigned jobs) : answer(run, run.time(), {.jobs = jobs, .has_replay = false}), annotations(answer::annotations_of(answer)) {}
 };
 
 std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArguments& arguments, int jobs) {

@@ -20,8 +20,10 @@ import launch  # noqa: E402
 
 # What the corrected time may be off besides the delays of messages: the wrong clocks count in double precision, and ns.
 ROUNDING_NS = 60
-# A question and its answer between two processes of one machine, however busy: the quickest of many.
+# A question and its answer between two processes of one machine: the quickest of many. Where more ranks than processors spin,
+# none of a run may have been quick.
 MOST_BOUND_NS = 100_000
+TRIES = 4
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 
 
@@ -66,6 +68,17 @@ class Clocks(unittest.TestCase):
         self.assertGreater(found["collectives"], 100, found)
         self.assertLessEqual(found["reversed_ns"], 2 * found["bound_ns"] + ROUNDING_NS, found)
 
+    def play_until_quick(self, clocks, *arguments, **options):
+        """Plays until messages were quick once; what is wrong by more than its bound is wrong in every try."""
+        for _ in range(TRIES):
+            shutil.rmtree(self.run_folder, ignore_errors=True)
+            self.play(*arguments, MEGASCOPE_TEST_CLOCK=clocks, **options)
+            found = self.error(clocks)
+            self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
+            if found["bound_ns"] <= MOST_BOUND_NS:
+                break
+        return found
+
     def test_one_clock_is_left_as_it_is(self):
         self.play(2, 0.2, MEGASCOPE_CLOCK="monotonic")
         found = self.error()
@@ -75,16 +88,13 @@ class Clocks(unittest.TestCase):
     def test_offset_and_drift(self):
         for clocks in ("1/1000000000/100", "1/-1000000000/-100", "0/5000000/50+1/0/-100"):
             with self.subTest(clocks=clocks):
-                shutil.rmtree(self.run_folder, ignore_errors=True)
-                self.play(2, 1, MEGASCOPE_TEST_CLOCK=clocks)
-                found = self.error(clocks)
+                found = self.play_until_quick(clocks, 2, 1)
                 self.assert_right(found, domains=2)
                 self.assertEqual(found["samples"], 2, "at start and end")
 
     def test_five_clocks_are_composed_along_the_tree(self):
         clocks = "1/1000000000/100+2/-5000000/-50+3/77/3.5+4/-999999999/-100"
-        self.play(5, 1, MEGASCOPE_TEST_CLOCK=clocks)
-        self.assert_right(self.error(clocks), domains=5)
+        self.assert_right(self.play_until_quick(clocks, 5, 1), domains=5)
 
     def test_unsteady_readings(self):
         clocks = "1/1000000/20/500"
@@ -94,8 +104,7 @@ class Clocks(unittest.TestCase):
 
     def test_compared_again_while_the_program_runs(self):
         clocks = "1/1000000000/100"
-        self.play(2, 2, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")
-        found = self.error(clocks)
+        found = self.play_until_quick(clocks, 2, 2, MEGASCOPE_SYNC_INTERVAL="0.2")
         self.assert_right(found, domains=2)
         self.assertGreaterEqual(found["samples"], 3, "start, end, and in between")
         self.assertLessEqual(found["samples"], 14, "not more often than asked for")
