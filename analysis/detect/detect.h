@@ -60,6 +60,7 @@ struct Options {
   double false_alarm_rate = 3e-4;  ///< chance that a healthy run gets any culprit, where noise is as the model says
   double least_factor = 1.012;     ///< below which a difference is not worth a word
   double clock_error_ns = 1'000.0; ///< between any two ranks; a link must be slower by more than four times this
+  unsigned jobs = 1;               ///< threads to work with, the caller's among them
   const StepMarks* steps = nullptr;       ///< null: found in the sequence of calls
   const GroupIndices* groups = nullptr;   ///< null: found from communicators and messages
 };

@@ -48,7 +48,15 @@ void RankReader::add_gap(std::uint64_t gap_ns) {
   row_.work_ns[part_of(row_.call_count++)] += static_cast<float>(gap_ns);
 }
 
-bool RankReader::read_step(Transfers& transfers) {
+bool RankReader::read_steps(std::uint64_t least_calls) {
+  bool has_read = false;
+  for (std::uint64_t count = 0; (!has_read || count < least_calls) && read_step(); has_read = true) {
+    count += result_.steps.back().call_count;
+  }
+  return has_read;
+}
+
+bool RankReader::read_step() {
   if (calls_ == nullptr) return false;
   for (Call call; calls_->next(call);) {
     if (call.depth != 0) continue;
@@ -65,7 +73,7 @@ bool RankReader::read_step(Transfers& transfers) {
     last_leave_ns_ = std::max(last_leave_ns_, call.leave_ns);
     if (!call.facts.empty()) {
       note_kind(call);
-      add_facts(call, transfers);
+      add_facts(call);
     }
     if (!ends_step(call)) continue;
     end_step(call.leave_ns);
@@ -85,7 +93,7 @@ void RankReader::note_kind(const Call& call) {
   if (at == kinds_.end() || *at != token) kinds_.insert(at, token);
 }
 
-void RankReader::add_facts(const Call& call, Transfers& transfers) {
+void RankReader::add_facts(const Call& call) {
   for (const Fact& fact : call.facts) {
     switch (fact.kind) {
       case FactKind::kCollective:
@@ -100,14 +108,14 @@ void RankReader::add_facts(const Call& call, Transfers& transfers) {
       case FactKind::kSend:
       case FactKind::kSendRequest:
       case FactKind::kRecv:
-      case FactKind::kRecvComplete: add_message(call, fact, transfers); break;
+      case FactKind::kRecvComplete: add_message(call, fact); break;
       default: break;
     }
   }
-  transfers.end_call(call.facts.size());
+  transfers_.end_call(call.facts.size());
 }
 
-void RankReader::add_message(const Call& call, const Fact& fact, Transfers& transfers) {
+void RankReader::add_message(const Call& call, const Fact& fact) {
   const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
   const std::int32_t peer = world_ranks_.of(fact.comm, fact.peer);
   if (is_first_message_) result_.first_source = is_send ? kNoPeer : peer;
@@ -117,10 +125,10 @@ void RankReader::add_message(const Call& call, const Fact& fact, Transfers& tran
   if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size() || index_of_[static_cast<std::size_t>(peer)] < 0) return;
   result_.has_messages = true;
   const auto other = static_cast<std::size_t>(index_of_[static_cast<std::size_t>(peer)]);
-  const Transfers::Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other, is_send ? other : index_, fact.tag,
+  const Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other, is_send ? other : index_, fact.tag,
                                      fact.bytes};
-  if (is_send) transfers.sent(envelope, call.enter_ns);
-  else transfers.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+  if (is_send) transfers_.sent(envelope, call.enter_ns);
+  else transfers_.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
 }
 
 void RankReader::end_step(std::uint64_t end_ns) {

@@ -19,8 +19,11 @@ class RankReader {
   RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
              const std::vector<std::uint64_t>* marks);
 
-  /// Reads to the end of the next step. False: there is none; what is behind the last step's end is not judged.
-  bool read_step(Transfers& transfers);
+  /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is none; what is behind the last
+  /// step's end is not judged.
+  bool read_steps(std::uint64_t least_calls);
+  /// What was read of messages.
+  TransferLog& transfers() { return transfers_; }
   bool has_steps() const { return marks_ != nullptr || marker_.is_found(); }
   /// After the last step.
   RankSteps take();
@@ -28,8 +31,9 @@ class RankReader {
  private:
   bool ends_step(const Call& call) const;
   void add_gap(std::uint64_t gap_ns);
-  void add_facts(const Call& call, Transfers& transfers);
-  void add_message(const Call& call, const Fact& fact, Transfers& transfers);
+  bool read_step();
+  void add_facts(const Call& call);
+  void add_message(const Call& call, const Fact& fact);
   void note_kind(const Call& call);
   void end_step(std::uint64_t end_ns);
 
@@ -46,6 +50,7 @@ class RankReader {
   std::vector<std::uint64_t> kinds_;  ///< seen in any step, sorted
   RequestMap<std::uint64_t> posted_;  ///< when receives in flight were posted
   StepRow row_;
+  TransferLog transfers_;
   std::uint64_t hash_ = 0;
   std::uint64_t last_leave_ns_ = 0;
   bool has_begun_ = false;

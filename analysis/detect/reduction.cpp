@@ -1,8 +1,10 @@
 #include "analysis/detect/reduction.h"
 
 #include <algorithm>
-#include <deque>
+#include <atomic>
+#include <memory>
 
+#include "analysis/common/workers.h"
 #include "analysis/detect/rank_reader.h"
 #include "analysis/detect/step_finder.h"
 
@@ -10,6 +12,7 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kLeastShareOfSteps = 0.8;
+constexpr std::uint64_t kLeastCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
@@ -83,18 +86,22 @@ Reduced reduce(const RecordSource& source, const Options& options) {
     if (at >= index_of.size()) index_of.resize(at + 1, -1);
     index_of[at] = static_cast<std::int32_t>(i);
   }
-  std::deque<RankReader> readers;
-  for (std::size_t i = 0; i < world_ranks.size(); ++i) {
+  std::vector<std::unique_ptr<RankReader>> readers(world_ranks.size());
+  analysis::Workers workers(std::max(options.jobs, 1U));
+  workers.for_each(readers.size(), [&](std::size_t i) {
     const bool has_marks = options.steps != nullptr && i < options.steps->end_ns.size();
-    readers.emplace_back(source, world_ranks[i], index_of, has_marks ? &options.steps->end_ns[i] : nullptr);
-  }
+    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, has_marks ? &options.steps->end_ns[i] : nullptr);
+  });
   Transfers transfers;
-  for (bool goes_on = true; goes_on;) {
+  for (std::atomic<bool> goes_on = true; goes_on;) {
     goes_on = false;
-    for (RankReader& reader : readers) goes_on |= reader.read_step(transfers);
+    workers.for_each(readers.size(), [&](std::size_t i) {
+      if (readers[i]->read_steps(kLeastCalls)) goes_on = true;
+    });
+    for (const auto& reader : readers) transfers.add(reader->transfers());
   }
   std::vector<RankSteps> ranks;
-  for (RankReader& reader : readers) ranks.push_back(reader.take());
+  for (const auto& reader : readers) ranks.push_back(reader->take());
   std::vector<Link> links = transfers.take_links();
   Reduced result;
   for (const RankSteps& rank : ranks) result.steps.push_back(times_of(rank));

@@ -63,7 +63,7 @@ struct Reduced {
   std::vector<std::string> limitations;
 };
 
-/// One pass over the records of all ranks, a step of each rank in turn, so that messages in flight are few. A message's transfer
+/// One pass over the records of all ranks, some steps of each rank in turn, so that messages in flight are few. A message's transfer
 /// time is counted from its send to the end of the call in which it was received, where the receive was posted before and
 /// that call had to wait: of others nothing is known, since they may have lain there. Of several that one call waited for, the last sent counts.
 Reduced reduce(const RecordSource& source, const Options& options);

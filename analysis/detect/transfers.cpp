@@ -81,9 +81,17 @@ void Transfers::sent(const Envelope& envelope, std::uint64_t time_ns) {
   else match(to.link, time_ns, take(to.receives, to.receive_at));
 }
 
-void Transfers::received(const Envelope& envelope, std::uint64_t posted_ns, std::uint64_t entered_ns, std::uint64_t done_ns,
-                         std::size_t step) {
-  received_.push_back({channel(envelope), {posted_ns, entered_ns, done_ns, static_cast<std::uint32_t>(step), kAlone}});
+void Transfers::received(const TransferLog::Entry& entry) {
+  received_.push_back({channel(entry.envelope), {entry.time_ns, entry.entered_ns, entry.done_ns, entry.step, kAlone}});
+}
+
+void Transfers::add(TransferLog& log) {
+  for (const TransferLog::Entry& entry : log.entries_) {
+    if (entry.step == TransferLog::kSent) sent(entry.envelope, entry.time_ns);
+    else if (entry.step == TransferLog::kEnd) settle_call(entry.time_ns);
+    else received(entry);
+  }
+  log.entries_.clear();
 }
 
 void Transfers::settle_call(std::size_t operations) {

@@ -56,6 +56,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   // Where clocks were never compared, nothing can be said of the time between two ranks.
   judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(judge_.clock_error_ns, 2 * clock_errors_ns_.back());
   if (!groups_.empty()) judge_.groups = &groups_;
+  judge_.jobs = options.jobs;
   read(run);
   causality_ = analysis::restore_causality(run, tables_, matching_, options.jobs);
   corrected_.emplace(run, causality_.corrections);
