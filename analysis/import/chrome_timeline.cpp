@@ -30,9 +30,17 @@ struct RawTrack {
   std::vector<OpenBegin> open;
 };
 
-std::int32_t small(const std::optional<double>& value) {
-  return value && *value >= 0 && *value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(*value) : kUnknown;
+constexpr const char* kNumbers[] = {"step", "mb_id", "micro_batch_index", "microbatch", "model_chunk", "seq_id"};
+
+/// Steps and the like are whole; −1 is how some tools write that there is none.
+Status check_number(const JsonEvent& event, const char* name) {
+  if (!event.argument_text(name).empty()) return Status::error("\"args." + std::string(name) + "\" is no number");
+  const std::optional<double> value = event.argument(name);
+  const bool is_fit = !value || (*value >= -1 && *value <= std::numeric_limits<std::int32_t>::max() && *value == std::floor(*value));
+  return is_fit ? Status::ok() : Status::error("\"args." + std::string(name) + "\" is no whole number from 0 to 2147483647");
 }
+
+std::int32_t small(const std::optional<double>& value) { return value ? static_cast<std::int32_t>(*value) : kUnknown; }
 
 class ChromeReader {
  public:
@@ -45,8 +53,9 @@ class ChromeReader {
       ++others_;
       return Status::ok();
     }
-    for (const char* name : {"step", "mb_id", "model_chunk", "seq_id"}) {
-      if (!event.argument_text(name).empty()) return Status::error("\"args." + std::string(name) + "\" is no number");
+    for (const char* name : kNumbers) {
+      const Status status = check_number(event, name);
+      if (!status.is_ok()) return status;
     }
     const std::optional<double> begin_us = event.number("ts");
     if (!begin_us) return Status::error("\"ts\" is missing or no number");

@@ -149,18 +149,36 @@ void add_operations(const OperationGraph& graph, const Player& player, std::size
   }
 }
 
-void add_groups(const std::vector<std::vector<std::string>>& groups, std::size_t most, std::vector<Subject>& subjects) {
-  std::map<std::string, std::vector<bool>> members;
+/// The groups of one dimension, by name: whose each rank is.
+struct Dimension {
+  std::vector<std::string> names;
+  std::vector<std::size_t> group_of;  ///< by rank; 0: of none
+};
+
+std::map<std::string, Dimension> dimensions_of(const std::vector<std::vector<std::string>>& groups) {
+  std::map<std::string, Dimension> dimensions;
   for (std::size_t rank = 0; rank < groups.size(); ++rank) {
-    for (const std::string& name : groups[rank]) members.try_emplace(name, groups.size(), false).first->second[rank] = true;
+    for (const std::string& name : groups[rank]) {
+      Dimension& dimension = dimensions.try_emplace(name.substr(0, name.find(' ')), Dimension{{""}, {}}).first->second;
+      dimension.group_of.resize(groups.size());
+      const auto known = std::find(dimension.names.begin(), dimension.names.end(), name);
+      dimension.group_of[rank] = static_cast<std::size_t>(known - dimension.names.begin());
+      if (known == dimension.names.end()) dimension.names.push_back(name);
+    }
   }
-  std::map<std::string, std::size_t> of_dimension;
-  for (const auto& [name, is_member] : members) {
-    if (std::all_of(is_member.begin(), is_member.end(), [](bool is_in) { return is_in; })) continue;  // the whole job
-    if (++of_dimension[name.substr(0, name.find(' '))] > most) continue;
-    Subject subject = subject_of(Scenario::Kind::kGroup, name);
-    subject.ranks = is_member;
-    subjects.push_back(std::move(subject));
+  return dimensions;
+}
+
+void add_groups(const OperationGraph& graph, const Player& player, const std::vector<std::vector<std::string>>& groups, std::size_t most,
+                std::vector<Subject>& subjects) {
+  for (const auto& [prefix, dimension] : dimensions_of(groups)) {
+    const auto number_of = [&](std::size_t i) { return dimension.group_of[graph.rank_of[i]]; };
+    for (const std::size_t group : player.furthest(dimension.names.size(), most + 1, number_of)) {
+      Subject subject = subject_of(Scenario::Kind::kGroup, dimension.names[group]);
+      for (const std::size_t of_rank : dimension.group_of) subject.ranks.push_back(of_rank == group);
+      const bool is_all = std::find(subject.ranks.begin(), subject.ranks.end(), false) == subject.ranks.end();
+      if (group != 0 && !is_all) subjects.push_back(std::move(subject));  // neither of none nor the whole job
+    }
   }
 }
 
@@ -217,7 +235,7 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
   std::vector<Subject> subjects;
   add_asked(graph, options.asked, subjects);
   add_ranks(graph, player, options.most_scenarios, subjects);
-  add_groups(groups, options.most_scenarios, subjects);
+  add_groups(graph, player, groups, options.most_scenarios, subjects);
   add_operations(graph, player, options.most_scenarios, subjects);
   player.play(subjects, result.step_ns, result.ideal_step_ns);
   for (std::size_t i = 0; i < subjects.size(); ++i) {

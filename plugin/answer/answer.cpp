@@ -25,13 +25,15 @@ std::vector<double> clock_errors(const RecordSource& run, const RunTime& time) {
 
 /// Places in parallel groups, of dimensions that all ranks know.
 detect::GroupIndices groups_of(const RecordSource& run) {
+  constexpr std::int32_t kNowhere = -1;
+  const std::vector<std::int32_t>& ranks = run.world_ranks();
   detect::GroupIndices groups;
-  for (const std::int32_t rank : run.world_ranks()) {
-    for (const ParallelIndex& parallel : run.process(rank).info.parallel) {
-      if (parallel.size > 1) groups[parallel.name].push_back(parallel.index);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (const ParallelIndex& parallel : run.process(ranks[i]).info.parallel) {
+      if (parallel.size > 1) groups.try_emplace(parallel.name, ranks.size(), kNowhere).first->second[i] = parallel.index;
     }
   }
-  std::erase_if(groups, [&run](const auto& group) { return group.second.size() != run.world_ranks().size(); });
+  std::erase_if(groups, [](const auto& group) { return std::ranges::find(group.second, kNowhere) != group.second.end(); });
   return groups;
 }
 
@@ -78,8 +80,8 @@ void Answer::read(const RecordSource& source) {
     matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
     return;
   }
-  graph_.emplace(source, tables_, whatif::plan_steps(detection_.steps, whatif::GraphOptions{}));
-  analysis::BothSinks both(states_, *graph_);
+  program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, whatif::GraphOptions{}));
+  analysis::BothSinks both(states_, *program_);
   matching_ = analysis::match_run(source, tables_, both, options_.jobs);
 }
 
@@ -141,10 +143,11 @@ whatif::WhatIf Answer::replay() {
   whatif::WhatIfOptions options;
   options.graph.jobs = options_.jobs;
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
-  if (!graph_) return whatif::what_if(*corrected_, tables_, options);
-  whatif::OperationGraph graph = graph_->take();
-  graph_.reset();
-  return whatif::what_if(graph, *corrected_, options);
+  if (!graph_) {
+    graph_ = program_ ? program_->take() : whatif::build_graph(*corrected_, tables_, options.graph);
+    program_.reset();
+  }
+  return whatif::what_if(*graph_, *corrected_, options);
 }
 
 /// From steps as they are counted to the program's own numbers.

@@ -30,7 +30,7 @@ class Answer {
   const RecordSource& in_order() const { return *corrected_; }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
-  /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits. Once.
+  /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits.
   whatif::WhatIf replay();
 
  private:
@@ -53,7 +53,8 @@ class Answer {
   detect::GroupIndices groups_;
   detect::Options judge_;
   detect::Detection detection_;
-  std::optional<whatif::ProgramGraph> graph_;  ///< of a program, where it will be replayed
+  std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
+  std::optional<whatif::OperationGraph> graph_;  ///< once it was
   AnswerView view_;
 };
 

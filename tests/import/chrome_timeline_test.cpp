@@ -99,6 +99,11 @@ TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"), "event 1: it has no name");
   EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: it has no name");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"), "event 1: \"args.step\" is no number");
+  const std::string no_step = "event 1: \"args.step\" is no whole number from 0 to 2147483647";
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"), no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"), no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":2147483648}})"), no_step);
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-1}})"), "") << "how some say that there is none";
   EXPECT_EQ(refusal(R"([{"ph":"B","name":"a","ts":5},{"ph":"E","ts":4}])"), "event 1: it ends before it begins");
 }
 

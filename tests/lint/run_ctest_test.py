@@ -1,5 +1,7 @@
 """scripts/run_ctest.py sees every kind of skip, its reason, and whether it is allowed."""
 
+import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -44,6 +46,19 @@ class Skips(unittest.TestCase):
         allowed = run_ctest.read_allowed(self.written("# comment\na\\.Ski  not the whole name\noff  known\n"))
         self.assertEqual(allowed[1][1], "known")
         self.assertEqual(run_ctest.report(SKIPS, allowed), 3)
+
+
+class Failures(unittest.TestCase):
+    def test_are_told_again_before_the_summary_of_a_later_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            junit, failures = os.path.join(folder, "junit.xml"), os.path.join(folder, "failures.txt")
+            with open(junit, "w", encoding="utf-8") as file:
+                file.write('<testsuite><testcase name="good" status="run"/><testcase name="bad" status="fail"/></testsuite>')
+            run_ctest.write_failures(failures, "asan", run_ctest.read_failures(junit))
+            told = io.StringIO()
+            with contextlib.redirect_stdout(told):
+                run_ctest.repeat_earlier(failures)
+            self.assertEqual(told.getvalue(), "\nFailed before this run:\n  preset asan: bad\n")
 
 
 if __name__ == "__main__":
