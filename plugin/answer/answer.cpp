@@ -10,6 +10,7 @@ namespace megascope::answer {
 namespace {
 
 constexpr double kNoIdeaNs = 1e15;
+constexpr std::int32_t kNowhere = -1;
 
 /// How far each rank's clock may be off, by what was measured; empty when some clock was not compared with the others.
 std::vector<double> clock_errors(const RecordSource& run, const RunTime& time) {
@@ -25,7 +26,6 @@ std::vector<double> clock_errors(const RecordSource& run, const RunTime& time) {
 
 /// Places in parallel groups, of dimensions that all ranks know.
 detect::GroupIndices groups_of(const RecordSource& run) {
-  constexpr std::int32_t kNowhere = -1;
   const std::vector<std::int32_t>& ranks = run.world_ranks();
   detect::GroupIndices groups;
   for (std::size_t i = 0; i < ranks.size(); ++i) {

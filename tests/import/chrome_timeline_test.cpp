@@ -103,7 +103,6 @@ TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"), no_step);
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"), no_step);
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":2147483648}})"), no_step);
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-1}})"), "") << "how some say that there is none";
   EXPECT_EQ(refusal(R"([{"ph":"B","name":"a","ts":5},{"ph":"E","ts":4}])"), "event 1: it ends before it begins");
 }
 
