@@ -79,7 +79,7 @@ class Usage(Case):
     def test_bad_usage_is_named(self):
         for words, part in (([], "A subcommand is required"), (["reprot"], "there is no command reprot; did you mean report; see"), (["run"], "COMMAND"),
                             (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
-                            (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
+                            (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome,megascan}"),
                             (["export", "d", "-f", "otf2", "-j", "0"], "jobs"), (["hang"], "DIR"),
                             (["hang", "d", "--format", "xml"], "format"), (["analyze"], "DIR"), (["recover"], "DIR or --here"),
                             (["recover", "--here", "d"], "excludes")):
@@ -115,7 +115,7 @@ class Info(Case):
             self.assertEqual(info["functions"]["not_wrapped"], [], "every function of mpi.h has a row in mpi_layer/table")
         self.assertEqual(len(wrapped) + len(info["functions"]["not_wrapped"]),
                          len(set(wrapped) | set(info["functions"]["not_wrapped"])))
-        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "cuda", "live", "fortran"})
+        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "megascan", "cuda", "live", "fortran"})
 
     def test_text_and_options_page(self):
         text = self.call("info").stdout
