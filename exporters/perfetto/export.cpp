@@ -53,8 +53,8 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (status.is_ok()) status = timeline::add_up(members, slice_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_operation_count);
   if (lost_operation_count != 0) {
-    result.notes.push_back(human_count(lost_operation_count) + " nonblocking operations have no slice of their own: more than " +
-                           std::to_string(OperationLanes::kMaxLanes) + " were in flight at once");
+    result.notes.push_back(human_count(lost_operation_count) + " nonblocking operations have no slice of their own: there are tracks for " +
+                           std::to_string(OperationLanes::kMaxLanes) + " at once");
   }
   result.records = slice_count;
   return status;
