@@ -258,6 +258,20 @@ class Afterwards(Case):
             self.assertEqual(again.returncode, 2)
             self.assertIn(file, again.stderr)
 
+    def test_a_recorded_run_goes_to_megascan_and_comes_back(self):
+        folder = self.make_run()
+        unknown = self.call("export", folder, "-f", "megascan", "-o", "out")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("rank 0 has no place in parallel groups", unknown.stderr)
+        result = self.call("export", folder, "-f", "megascan", "-o", "out", "--parallel", "dp=2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))), [f"benchmark-data-{i}-pipeline-0-tensor-0.json" for i in (0, 1)])
+        self.assertEqual(self.call("import", "--from", "megascan", "out", "-o", "again").returncode, 0)
+        before, after = (json.loads(self.call("report", run, "--json").stdout) for run in (folder, "again"))
+        self.assertEqual(after["mpi_calls"], before["mpi_calls"])
+        self.assertEqual({name: function["calls"] for name, function in after["functions"].items()},
+                         {name: function["calls"] for name, function in before["functions"].items()})
+
     def test_recovers_a_killed_run(self):
         self.call("run", "--", PROGRAM, "kill")
         folder = self.run_folder()
