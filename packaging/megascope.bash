@@ -42,7 +42,9 @@ _megascope_list() {  # _megascope_list "a b c" CURRENT
 _megascope_value() {  # _megascope_value OPTION VALUE CURRENT COMMAND: false when VALUE says nothing of what comes
   case $1,$2 in
     *,*{*}) local words=${2#*\{}; _megascope_list "${words//[,\}]/ }" "$3" ;;
-    -e,* | --export,*) _megascope_value --format "$(_megascope_value_of --format "$4" export)" "$3" "$4" ;;
+    -e,* | --export,*)  # all formats but the one that only `megascope export` writes
+      local formats; formats=$(_megascope_value_of --format "$4" export)
+      _megascope_value --format "${formats/,megascan/}" "$3" "$4" ;;
     -o,* | --out,* | --scratch,*) mapfile -t COMPREPLY < <(compgen -d -- "$3"); compopt -o filenames 2>/dev/null ;;
     *,INT*) ;;
     *) return 1 ;;

@@ -23,7 +23,13 @@ std::optional<double> JsonEvent::find_number(const Numbers& in, std::string_view
   return found == in.end() ? std::nullopt : std::optional(found->second);
 }
 
+const std::vector<double>* JsonEvent::list(std::string_view key) const {
+  const auto found = lists_.find(key);
+  return found == lists_.end() ? nullptr : &found->second;
+}
+
 void JsonEvent::clear() {
+  lists_.clear();
   texts_.clear();
   argument_texts_.clear();
   numbers_.clear();
@@ -61,9 +67,12 @@ class EventHandler {
     ++depth_;
     const bool is_wanted = depth_ == 1 || (depth_ == 2 && key_ == wanted_);
     if (array_depth_ == 0 && !has_seen_array_ && is_wanted) array_depth_ = depth_;
+    list_ = array_depth_ != 0 && depth_ == array_depth_ + 2 ? &event_.lists_[key_] : nullptr;
+    if (list_ != nullptr) list_->clear();
     return true;
   }
   bool end_array() {
+    list_ = nullptr;
     if (depth_ == array_depth_) {
       array_depth_ = 0;
       has_seen_array_ = true;
@@ -73,6 +82,7 @@ class EventHandler {
   }
   bool start_object(std::size_t) {
     ++depth_;
+    list_ = nullptr;
     if (array_depth_ == 0) return true;
     if (depth_ == array_depth_ + 1) event_.clear();
     if (depth_ == array_depth_ + 2) is_arguments_ = key_ == "args";
@@ -105,16 +115,24 @@ class EventHandler {
   bool is_in_event() const { return array_depth_ != 0 && depth_ == array_depth_ + 1; }
   bool is_in_arguments() const { return array_depth_ != 0 && depth_ == array_depth_ + 2 && is_arguments_; }
   bool take(double value) {
+    if (list_ != nullptr) {
+      if (list_->size() == kLongestList) error_ = "event " + std::to_string(event_count_) + ": a list of more than 2^20 numbers";
+      list_->push_back(value);
+      return error_.empty();
+    }
     if (is_in_event()) event_.numbers_[key_] = value;
     else if (is_in_arguments()) event_.argument_numbers_[key_] = value;
     return true;
   }
+
+  static constexpr std::size_t kLongestList = 1 << 20;
 
   std::string wanted_;
   const std::function<Status(const JsonEvent&)>& visit_;
   std::function<bool()> is_at_end_;  ///< of the file
   JsonEvent event_;
   std::string key_;
+  std::vector<double>* list_ = nullptr;  ///< of the event, being read
   std::string error_;
   std::size_t depth_ = 0;
   std::size_t array_depth_ = 0;  ///< of the array of events; 0: not in it

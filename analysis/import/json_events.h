@@ -12,7 +12,7 @@
 
 namespace megascope::importer {
 
-/// One object of an array of events: its strings and numbers, those of its "args", and lists of numbers. What lies deeper is
+/// One object of an array of events: its strings, numbers and lists of numbers, and the strings and numbers of its "args". What lies deeper is
 /// passed over.
 class JsonEvent {
  public:
@@ -21,6 +21,8 @@ class JsonEvent {
   const std::string& argument_text(std::string_view key) const { return find_text(argument_texts_, key); }
   std::optional<double> number(std::string_view key) const { return find_number(numbers_, key); }
   std::optional<double> argument(std::string_view key) const { return find_number(argument_numbers_, key); }
+  /// A list of numbers; null where there is none. What else is in it is passed over.
+  const std::vector<double>* list(std::string_view key) const;
   /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may be.
   std::int64_t id(std::string_view key) const;
   bool has(std::string_view key) const { return numbers_.contains(key) || texts_.contains(key); }
@@ -37,6 +39,7 @@ class JsonEvent {
   Texts argument_texts_;
   Numbers numbers_;
   Numbers argument_numbers_;
+  std::map<std::string, std::vector<double>, std::less<>> lists_;
 };
 
 /// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not grow with the file, however

@@ -4,10 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "analysis/import/gzip_stream.h"
 #include "analysis/import/json_events.h"
+#include "analysis/import/megascan_definitions.h"
 
 namespace megascope::importer {
 namespace {
@@ -31,21 +35,35 @@ std::optional<Place> place_of(const std::string& file) {
   return std::string_view(at, static_cast<std::size_t>(end - at)) == ".json" ? std::optional(place) : std::nullopt;
 }
 
-/// An iteration's length and the pause before it, in ns.
+/// An iteration's length and the pause before it, in ns; of what `megascope export` wrote, also when it began and which step it is.
 struct Iteration {
   double pause_ns = 0.0;
   double length_ns = 0.0;
+  std::optional<double> begin_ns = std::nullopt;  ///< as all files that have it tell it
+  std::int32_t step = kUnknown;
+  bool is_seen = false;
+
+  /// A file that tells nothing, or something else, has the last word: the begin is not known then.
+  void tell(std::optional<double> begin, std::int32_t told_step) {
+    if (!std::exchange(is_seen, true)) {
+      begin_ns = begin;
+      step = told_step;
+    } else if (begin_ns != begin || step != told_step) {
+      begin_ns.reset();
+    }
+  }
 };
 
 /// One worker's file. Operations get times from the begin of their iteration.
 class WorkerFile {
  public:
-  WorkerFile(Timeline& timeline, std::uint32_t track, std::vector<Iteration>& iterations)
-      : timeline_(timeline), track_(track), iterations_(iterations) {}
+  WorkerFile(Timeline& timeline, const Place& place, std::vector<Iteration>& iterations)
+      : timeline_(timeline), place_(place), iterations_(iterations), definitions_(timeline) {}
 
   Status add(const JsonEvent& event) {
     const std::string& phase = event.text("ph");
     if (event.text("name") == "iteration" && phase == "B") return begin_iteration(event);
+    if (phase == "i" && !has_operations_) return definitions_.add(event);
     if (phase != "B" && phase != "E") return Status::ok();
     if (step_ < 0 || !is_inside_) return Status::ok();  // MegaScan passes it over as well
     const std::optional<double> time_ns = event.number("rel_ts");
@@ -54,6 +72,7 @@ class WorkerFile {
     if (event.text("name") == "iteration") return end_iteration(event, *time_ns);
     return phase == "B" ? begin(event, *time_ns) : end(event, *time_ns);
   }
+  bool has_operations() const { return has_operations_; }
   std::size_t unclosed() const { return unclosed_ + open_.size(); }
 
  private:
@@ -76,6 +95,11 @@ class WorkerFile {
     ++step_;
     is_inside_ = true;
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
+    const std::optional<double> begin_ns = event.number("begin_ns");
+    const double step = event.number("step").value_or(0.0);
+    if (begin_ns && !(*begin_ns >= 0 && *begin_ns <= kMostNs)) return Status::error("\"begin_ns\" is out of range");
+    if (begin_ns && !(step >= kUnknown && step < 2e9)) return Status::error("\"step\" is out of range");
+    iteration().tell(begin_ns, static_cast<std::int32_t>(begin_ns ? step : 0.0));
     return Status::ok();
   }
   Status end_iteration(const JsonEvent& event, double time_ns) {
@@ -90,7 +114,8 @@ class WorkerFile {
   }
   Status begin(const JsonEvent& event, double time_ns) {
     if (event.text("name").empty()) return Status::error("it has no name");
-    open_.push_back({{.name = timeline_.name_index(event.text("name")), .track = track_, .step = step_}, time_ns});
+    if (!std::exchange(has_operations_, true)) (void)track_of(definitions_.main_stream(), event);  // it comes first
+    open_.push_back({{.name = timeline_.name_index(event.text("name")), .step = step_}, time_ns});
     return Status::ok();
   }
   Status end(const JsonEvent& event, double time_ns) {
@@ -101,24 +126,40 @@ class WorkerFile {
     open_.pop_back();
     if (ended.begin_ns < 0 || time_ns < ended.begin_ns) return Status::error("\"" + event.text("name") + "\" ends before it begins");
     Operation& operation = ended.operation;
-    operation.begin_ns = static_cast<std::uint64_t>(ended.begin_ns);
-    operation.end_ns = static_cast<std::uint64_t>(time_ns);
+    const double begin_ns = event.number("uncut_begin").value_or(ended.begin_ns);
+    const double end_ns = event.number("uncut_end").value_or(time_ns);
+    if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs)) return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
+    operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
+    operation.end_ns = static_cast<std::uint64_t>(end_ns);
+    operation.track = track_of(event.text("stream").empty() ? definitions_.main_stream() : event.text("stream"), event);
     for (const char* name : {"micro_batch_index", "microbatch"}) {
       if (const auto value = event.number(name); value && *value >= 0 && *value < 2e9) operation.micro_batch = static_cast<std::int32_t>(*value);
     }
     if (const auto value = event.number("model_chunk"); value && *value >= 0 && *value < 2e9) operation.model_chunk = static_cast<std::int32_t>(*value);
     if (const auto value = event.number("data"); value && *value >= 0 && *value < kMostNs) operation.bytes = static_cast<std::uint64_t>(*value);
+    if (const auto value = event.number("seq_id"); value && *value >= 0 && *value < 2e9) operation.sequence = static_cast<std::int32_t>(*value);
+    const Status status = definitions_.are_told() ? definitions_.tell(event, operation) : Status::ok();
     timeline_.operations.push_back(operation);
-    iteration().length_ns = std::max(iteration().length_ns, time_ns);
-    return Status::ok();
+    iteration().length_ns = std::max(iteration().length_ns, end_ns);
+    return status;
+  }
+  std::uint32_t track_of(const std::string& stream, const JsonEvent& event) {
+    const auto [at, is_new] = tracks_.try_emplace(stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
+    if (is_new) timeline_.tracks.push_back({.place = place_, .stream = stream, .world_rank = kUnknown, .definitions = definitions_.index()});
+    Track& track = timeline_.tracks[at->second];
+    if (const auto rank = event.number("g_rk"); track.world_rank == kUnknown && rank && *rank >= 0 && *rank < 1 << 24) track.world_rank = static_cast<std::int32_t>(*rank);
+    return at->second;
   }
 
   Timeline& timeline_;
-  std::uint32_t track_;
+  const Place& place_;
   std::vector<Iteration>& iterations_;
+  MegascanDefinitions definitions_;
+  std::map<std::string, std::uint32_t> tracks_;  ///< by stream
   std::vector<Open> open_;
   std::int32_t step_ = -1;
   bool is_inside_ = false;
+  bool has_operations_ = false;
   std::size_t unclosed_ = 0;
 };
 
@@ -126,11 +167,10 @@ Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
   GzipBuffer buffer(path.string());
   if (!buffer.is_open()) return Status::error("cannot open " + path.string());
   std::istream from(&buffer);
-  const auto track = static_cast<std::uint32_t>(timeline.tracks.size());
-  timeline.tracks.push_back({.place = place, .stream = "device"});
-  WorkerFile file(timeline, track, iterations);
+  WorkerFile file(timeline, place, iterations);
   const Status status = read_json_events(from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
   if (!status.is_ok()) return Status::error(path.string() + ": " + status.message());
+  if (!file.has_operations()) timeline.tracks.push_back({.place = place, .stream = ""});
   if (file.unclosed() != 0) {
     timeline.notes.push_back(path.filename().string() + ": " + std::to_string(file.unclosed()) + " operations begin and do not end; they were left out");
   }
@@ -151,6 +191,26 @@ Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& tim
   return status;
 }
 
+Status check_no_worker_is_there_twice(const std::vector<std::pair<fs::path, Place>>& files) {
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, fs::path> seen;
+  for (const auto& [path, place] : files) {
+    const auto [at, is_new] = seen.try_emplace({place.dp, place.pp, place.tp}, path);
+    if (!is_new) return Status::error(at->second.string() + " and " + path.filename().string() + " are of the same worker");
+  }
+  return Status::ok();
+}
+
+/// When each iteration began. True: as the files tell it; false: one behind the other.
+bool find_begins(const std::vector<Iteration>& iterations, std::vector<double>& begins_ns) {
+  const bool are_told = std::all_of(iterations.begin(), iterations.end(), [](const Iteration& iteration) { return iteration.begin_ns.has_value(); });
+  double now_ns = 0.0;
+  for (const Iteration& iteration : iterations) {
+    begins_ns.push_back(are_told ? *iteration.begin_ns : now_ns + iteration.pause_ns);
+    now_ns = begins_ns.back() + iteration.length_ns;
+  }
+  return are_told;
+}
+
 }  // namespace
 
 Status read_megascan(const std::string& folder, Timeline& timeline) {
@@ -162,6 +222,7 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
   if (error) return Status::error("cannot read " + folder + ": " + error.message());
   if (files.empty()) return Status::error("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json in " + folder);
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (Status twice = check_no_worker_is_there_twice(files); !twice.is_ok()) return twice;
   std::vector<Iteration> iterations;
   Status worst;
   std::size_t read_count = 0;
@@ -171,18 +232,20 @@ Status read_megascan(const std::string& folder, Timeline& timeline) {
     read_count += status.is_ok() ? 1 : 0;
   }
   if (read_count == 0) return worst;
-  std::vector<std::uint64_t> begins_ns;
-  double now_ns = 0.0;
-  for (const Iteration& iteration : iterations) {
-    begins_ns.push_back(static_cast<std::uint64_t>(now_ns + iteration.pause_ns));
-    now_ns += iteration.pause_ns + iteration.length_ns;
-    if (now_ns > kMostNs) return Status::error("the iterations in " + folder + " are longer than can be: " + std::to_string(iterations.size()) + " of them");
+  std::vector<double> begins_ns;
+  const bool are_told = find_begins(iterations, begins_ns);
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (begins_ns[i] + iterations[i].length_ns <= kMostNs) continue;
+    return Status::error("the iterations in " + folder + " are longer than can be: " + std::to_string(iterations.size()) + " of them");
   }
   for (Operation& operation : timeline.operations) {
-    operation.begin_ns += begins_ns[static_cast<std::size_t>(operation.step)];
-    operation.end_ns += begins_ns[static_cast<std::size_t>(operation.step)];
+    const auto index = static_cast<std::size_t>(operation.step);
+    const auto begin_ns = static_cast<std::uint64_t>(begins_ns[index]);
+    operation.begin_ns += begin_ns;
+    operation.end_ns += begin_ns;
+    if (are_told) operation.step = iterations[index].step;
   }
-  timeline.notes.emplace_back("clocks of the workers were never compared: every iteration is taken to begin on all of them at once");
+  if (!are_told) timeline.notes.emplace_back("clocks of the workers were never compared: every iteration is taken to begin on all of them at once");
   return Status::ok();
 }
 

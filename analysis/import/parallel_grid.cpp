@@ -56,8 +56,10 @@ Status ParallelGrid::check() const {
   return Status::ok();
 }
 
-Status ParallelGrid::around(const Timeline& timeline, ParallelGrid& grid) {
+Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
   grid = {};
+  Place told = timeline.sizes;
+  for (std::size_t i = 0; i < grid.sizes_.size(); ++i) grid.sizes_[i] = std::max(coordinate(told, i), 1);
   for (const Track& track : timeline.tracks) {
     Place place = track.place;
     if (std::max({place.dp, place.pp, place.tp, place.rank}) >= kMostRanks) {
@@ -70,7 +72,21 @@ Status ParallelGrid::around(const Timeline& timeline, ParallelGrid& grid) {
     const Status status = grid.check();
     if (!status.is_ok()) return status;
   }
-  return grid.check();
+  const Status status = grid.check();
+  if (status.is_ok() && !grid.find_order(timeline)) timeline.notes.emplace_back("the places of the workers do not explain their ranks: they are numbered anew, tp first, then dp, then pp");
+  return status;
+}
+
+bool ParallelGrid::find_order(const Timeline& timeline) {
+  const std::array<std::size_t, 3> usual = order_;
+  do {
+    const auto is_explained = [this](const Track& track) {
+      return track.world_rank == kUnknown || track.place.rank != kUnknown || rank_of(track.place) == track.world_rank;
+    };
+    if (std::all_of(timeline.tracks.begin(), timeline.tracks.end(), is_explained)) return true;
+  } while (std::next_permutation(order_.begin(), order_.end()));
+  order_ = usual;
+  return false;
 }
 
 std::int32_t ParallelGrid::rank_of(const Place& place) const {

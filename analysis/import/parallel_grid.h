@@ -18,8 +18,9 @@ class ParallelGrid {
   /// text: "tp=4,pp=4,dp=4" with `,` `+` or `:`; dimensions that are left out have size 1; "order=tp-dp-pp" (the default) names
   /// the fastest first.
   static Status parse(std::string_view text, ParallelGrid& grid);
-  /// As large as the places of the timeline need it. An error: that would be more ranks than there can be.
-  static Status around(const Timeline& timeline, ParallelGrid& grid);
+  /// As large as the places of the timeline need it, or as it tells, with the order that its ranks show. An error: that would be more
+  /// ranks than there can be. Where no order explains the ranks, the timeline gets a note: they are numbered anew.
+  static Status around(Timeline& timeline, ParallelGrid& grid);
 
   std::int32_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
   std::int32_t rank_of(const Place& place) const;   ///< dimensions that are not known count as 0
@@ -38,6 +39,8 @@ class ParallelGrid {
 
  private:
   Status check() const;
+  /// False: there is none that explains the ranks.
+  bool find_order(const Timeline& timeline);
   static std::size_t dimension_of(const std::string& over);
   static std::int32_t& coordinate(Place& place, std::size_t dimension);
   static constexpr std::array<const char*, 3> kNames{"tp", "dp", "pp"};

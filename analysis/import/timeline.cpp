@@ -14,7 +14,7 @@ std::uint32_t Timeline::name_index(std::string_view name) {
 void sort_and_unite(Timeline& timeline) {
   std::vector<Operation>& all = timeline.operations;
   const auto key = [](const Operation& a) {
-    return std::tuple(a.begin_ns, ~a.end_ns, a.track, a.name, a.step, a.sequence, a.micro_batch, a.model_chunk, a.bytes);
+    return std::tuple(a.begin_ns, ~a.end_ns, a.track, a.name, a.step, a.sequence, a.micro_batch, a.model_chunk, a.bytes, a.told);
   };
   std::sort(all.begin(), all.end(), [&key](const Operation& a, const Operation& b) { return key(a) < key(b); });
   const auto end = std::unique(all.begin(), all.end());

@@ -7,6 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+
 /// Timelines of training jobs as other tools write them, in one form.
 namespace megascope::importer {
 
@@ -26,6 +29,20 @@ struct Place {
 struct Track {
   Place place;
   std::string stream;  ///< "compute", "pp-comm"; may be empty
+  std::int32_t world_rank = kUnknown;  ///< where the file says it beside the place
+  std::int32_t definitions = kUnknown;  ///< in Timeline::definitions; of tracks of one worker equal
+};
+
+/// What the file of a worker defines. Only those do that `megascope export` wrote.
+struct ToldDefinitions {
+  std::string host;
+  std::vector<CommDefinition> comms;  ///< ascending id, without holes
+};
+
+/// What an operation did, in Timeline::facts.
+struct ToldFacts {
+  std::size_t first = 0;
+  std::size_t count = 0;
 };
 
 struct Operation {
@@ -38,6 +55,7 @@ struct Operation {
   std::int32_t micro_batch = kUnknown;
   std::int32_t model_chunk = kUnknown;
   std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the file counts them
+  std::uint32_t told = 0;            ///< 1 + its place in Timeline::told; 0: the file does not tell what it did, its name does
 
   bool operator==(const Operation&) const = default;
 };
@@ -49,6 +67,11 @@ struct Timeline {
   std::vector<Operation> operations;  ///< in no order
   std::vector<std::string> notes;     ///< what was left out or assumed; sentences
   std::string source;                 ///< the file or folder, as the user named it
+  std::vector<RegionDefinition> regions;  ///< by name, as far as files define them: those without a name are not defined
+  std::vector<ToldDefinitions> definitions;
+  std::vector<ToldFacts> told;
+  std::vector<Fact> facts;
+  Place sizes{0, 0, 0, kUnknown};     ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.
   std::uint32_t name_index(std::string_view name);

@@ -75,7 +75,8 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   if (timeline.names.size() >= kFirstReservedRegion - 1) return Status::error(timeline.source + " has more than 65000 names of operations");
   if (timeline.operations.size() >= UINT32_MAX) return Status::error(timeline.source + " has more than 2^32 operations");
   const auto has_step = [](const Operation& operation) { return operation.step != kUnknown; };
-  if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step)) {
+  const auto is_mpi = [](const RegionDefinition& region) { return region.paradigm == Paradigm::kMpi; };  // where calls show the steps
+  if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step) && std::none_of(timeline.regions.begin(), timeline.regions.end(), is_mpi)) {
     timeline.notes.emplace_back("no operation says its step (args.step): nothing can be compared step by step");
   }
   std::vector<std::int32_t> rank_of_track;
@@ -93,12 +94,18 @@ TimelineRun::TimelineRun(Timeline timeline, const ParallelGrid& grid, const Oper
     : timeline_(std::move(timeline)), grid_(grid), numbers_(timeline_, rank_of_track, table) {
   for (const std::string& name : timeline_.names) meanings_.push_back(table.of(name));
   for (const OperationMeaning& meaning : meanings_) is_work_.push_back(meaning.kind == OperationKind::kCompute);
+  for (std::size_t name = 0; name < timeline_.regions.size(); ++name) {
+    if (!timeline_.regions[name].name.empty()) is_work_[name] = true;  // it was nested so in a run
+  }
 }
 
 Status TimelineRun::define_workers(const std::vector<std::int32_t>& rank_of_track) {
   for (std::size_t i = 0; i < timeline_.operations.size(); ++i) {
     const Operation& operation = timeline_.operations[i];
-    workers_[rank_of_track[operation.track]].operations.push_back(static_cast<std::uint32_t>(i));
+    Worker& worker = workers_[rank_of_track[operation.track]];
+    worker.operations.push_back(static_cast<std::uint32_t>(i));
+    const std::int32_t definitions = timeline_.tracks[operation.track].definitions;
+    if (definitions != kUnknown) worker.told = &timeline_.definitions[static_cast<std::size_t>(definitions)];
     end_ns_ = std::max(end_ns_, operation.end_ns);
   }
   Status status;
@@ -124,10 +131,9 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   std::set<std::uint32_t> names;
   for (const std::uint32_t operation : worker.operations) names.insert(timeline_.operations[operation].name);
   for (const std::uint32_t name : names) {
-    const OperationMeaning& meaning = meanings_[name];
-    worker.definitions.regions.push_back({.id = static_cast<RegionId>(name + 1), .name = timeline_.names[name], .role = role_of(meaning),
-                                          .paradigm = Paradigm::kUser, .collective_op = meaning.op, .group = group_name(meaning)});
+    worker.definitions.regions.push_back(region_of(name));
   }
+  if (worker.told != nullptr) info.host = worker.told->host;
   const Status status = lanes_of(timeline_, worker.operations, is_work_, worker.lanes);
   for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
     LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
@@ -135,6 +141,16 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
     worker.definitions.locations.push_back(location);
   }
   return status.is_ok() ? status : Status::error(timeline_.source + ", " + describe(worker.place) + ": " + status.message());
+}
+
+RegionDefinition TimelineRun::region_of(std::uint32_t name) const {
+  const OperationMeaning& meaning = meanings_[name];
+  RegionDefinition region{.id = static_cast<RegionId>(name + 1), .name = timeline_.names[name], .role = role_of(meaning),
+                          .paradigm = Paradigm::kUser, .collective_op = meaning.op, .group = group_name(meaning)};
+  if (name >= timeline_.regions.size() || timeline_.regions[name].name.empty()) return region;
+  RegionDefinition told = timeline_.regions[name];
+  told.id = region.id;
+  return told;
 }
 
 const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const Place& place) {
@@ -149,6 +165,10 @@ const TimelineRun::Group& TimelineRun::group_of(const std::string& over, const P
 
 void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
   std::vector<CommDefinition>& comms = worker.definitions.comms;
+  if (worker.told != nullptr) {
+    comms = worker.told->comms;
+    return;
+  }
   for (const std::string over : {"world", "dp", "tp", "pp", "pp ends"}) {
     const Group& group = group_of(over, worker.place);
     if (group.members.empty()) continue;
@@ -168,7 +188,8 @@ void TimelineRun::define_groups(std::int32_t rank, Worker& worker) {
 void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation, std::vector<Fact>& facts) const {
   const OperationMeaning& meaning = meanings_[timeline_.operations[operation].name];
   const CommId comm = worker.comms.at(meaning.over);
-  const std::uint64_t bytes = timeline_.operations[operation].bytes;
+  const std::uint64_t both_bytes = timeline_.operations[operation].bytes;
+  const std::uint64_t bytes = meaning.kind == OperationKind::kExchange ? both_bytes / 2 : both_bytes;  // alike both ways
   const auto add = [&](FactKind kind, std::int32_t distance, std::uint32_t tag) {
     const std::int32_t peer = grid_.neighbour(meaning.over, worker.place, distance);
     if (peer < 0) return;  // at the end of a pipeline: it was told, and nothing went anywhere
@@ -178,10 +199,17 @@ void TimelineRun::message_facts(const Worker& worker, std::uint32_t operation, s
   if (meaning.kind != OperationKind::kSend) add(FactKind::kRecv, meaning.from, numbers_.received(operation));
 }
 
+void TimelineRun::told_facts(const Operation& operation, std::vector<Fact>& facts) const {
+  const ToldFacts& told = timeline_.told[operation.told - 1];
+  for (std::size_t i = 0; i < told.count; ++i) facts.push_back(timeline_.facts[told.first + i]);
+}
+
 void TimelineRun::facts_of(const Worker& worker, std::uint32_t index, std::vector<Fact>& facts) const {
   const Operation& operation = timeline_.operations[index];
   const OperationMeaning& meaning = meanings_[operation.name];
-  if (meaning.kind == OperationKind::kCollective) {
+  if (operation.told != 0) {
+    told_facts(operation, facts);
+  } else if (meaning.kind == OperationKind::kCollective) {
     const auto comm = worker.comms.find(meaning.over);
     if (comm != worker.comms.end()) {
       facts.push_back({.kind = FactKind::kCollective, .comm = comm->second, .sequence = numbers_.sent(index),

@@ -31,6 +31,7 @@ struct ExportResult {
   std::string path;           ///< the file to open, within folder: "trace.otf2"
   std::uint64_t records = 0;  ///< records of the format written by all members together
   std::uint64_t bytes = 0;    ///< of all files written
+  std::vector<std::string> notes;  ///< what the format cannot hold and was left out or changed: sentences with how many
 };
 
 using ExportFunction = Status (*)(const ExportJob& job, ExportResult& result);
@@ -48,6 +49,6 @@ struct ModuleTable {
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 3";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 4";
 
 }  // namespace megascope

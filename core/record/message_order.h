@@ -19,7 +19,7 @@ namespace megascope {
 /// it is the one of entering the calls. A process whose first calls were given up (policy flight), or whose
 /// recording was off for some messages, names nothing.
 ///
-/// Made by one pass over all calls of the process. Memory: 8 bytes a message, twice that while it is made.
+/// Made by one pass over all calls of the process; a new one names nothing. Memory: 8 bytes a message, twice that while it is made.
 class MessageOrder {
  public:
   /// world_rank: one of the source's.
@@ -27,7 +27,9 @@ class MessageOrder {
 
   /// Names of the location's message facts (`is_message`), in the order in which its calls tell them; 0: the message is
   /// not known (the other end may be). Unlike by chance, two messages never share a name.
-  std::span<const std::uint64_t> flow_ids(LocationId location) const { return flow_ids_[location]; }
+  std::span<const std::uint64_t> flow_ids(LocationId location) const {
+    return location < flow_ids_.size() ? std::span<const std::uint64_t>(flow_ids_[location]) : std::span<const std::uint64_t>();
+  }
 
   /// The facts that have an entry in flow_ids: a send where it is started, a receive where it completes.
   static bool is_message(FactKind kind) {

@@ -29,6 +29,8 @@ class TraceFile {
   const ProcessDefinitions& definitions() const { return definitions_; }
   /// For looking up function, file and line. Not while others read.
   std::vector<CallSiteDefinition>& call_sites() { return definitions_.call_sites; }
+  /// For saying what the trace does not tell. Not while others read.
+  std::vector<ParallelIndex>& parallel() { return definitions_.info.parallel; }
   /// Calls of a location in order of entry, times through `map` (default: ticks).
   std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
   /// Latest time in the trace, in ticks.

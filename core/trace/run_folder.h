@@ -41,8 +41,9 @@ class RunSource final : public RecordSource {
   std::int64_t start_realtime_ns() const override { return time_.start_realtime_ns; }
   std::uint64_t end_ns() const override { return end_ns_; }
 
-  /// For looking up what the trace itself does not tell. Not while others read.
+  /// For looking up, or saying, what the trace itself does not tell. Not while others read.
   std::vector<CallSiteDefinition>& call_sites(std::int32_t world_rank) { return processes_.at(world_rank).file->call_sites(); }
+  std::vector<ParallelIndex>& parallel(std::int32_t world_rank) { return processes_.at(world_rank).file->parallel(); }
 
   const TraceFile& file(std::int32_t world_rank) const { return *processes_.at(world_rank).file; }
   const TimeMap& time_map(std::int32_t world_rank) const { return processes_.at(world_rank).map; }

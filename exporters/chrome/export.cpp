@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/base/text.h"
 #include "exporters/chrome/deflate_piece.h"
 #include "exporters/chrome/findings.h"
 #include "exporters/chrome/process_events.h"
@@ -19,7 +20,7 @@ std::string opening(const ExportJob& job) {
 }
 
 /// This member's piece; the number of events in it.
-std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece) {
+std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece, std::uint64_t& lost_arrow_count) {
   const int member = job.collective->rank();
   std::uint64_t event_count = 0;
   if (member == 0) {
@@ -30,6 +31,7 @@ std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece) {
     ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0, job.annotations);
     events.write(job.progress);
     event_count += events.event_count();
+    lost_arrow_count += events.lost_arrow_count();
   }
   if (member == job.collective->size() - 1) piece.write("\n]}\n");
   return event_count;
@@ -43,9 +45,12 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   Status status = file.open();
   if (!status.is_ok()) return status;
   DeflatePiece piece(file, members);
-  std::uint64_t event_count = write_piece(job, piece);
+  std::uint64_t lost_arrow_count = 0;
+  std::uint64_t event_count = write_piece(job, piece, lost_arrow_count);
   status = file.finish(piece.finish(), result.bytes);
   if (status.is_ok()) status = timeline::add_up(members, event_count);
+  if (status.is_ok()) status = timeline::add_up(members, lost_arrow_count);
+  if (lost_arrow_count != 0) result.notes.push_back(human_count(lost_arrow_count) + " ends of arrows are left out: their calls took no time");
   result.path = kFileName;
   result.records = event_count;
   return status;

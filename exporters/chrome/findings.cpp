@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exporters/chrome/json_text.h"
+#include "exporters/common/json_text.h"
 #include "exporters/common/utf8.h"
 
 namespace megascope::chrome {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kPid = 1 << 30;  // no rank's
 
 std::string time_us(std::uint64_t time_ns) {
-  JsonText text;
+  timeline::JsonText text;
   text.time_us(time_ns);
   return std::string(text.view());
 }

@@ -210,7 +210,11 @@ void ProcessEvents::add_facts(const timeline::Event& event) {
 }
 
 void ProcessEvents::add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id) {
-  if (flow_id == 0 || event.leave_ns == event.time_ns) return;
+  if (flow_id == 0) return;
+  if (event.leave_ns == event.time_ns) {
+    ++lost_arrow_count_;
+    return;
+  }
   if (is_send) {
     add_flow('s', kMessage, flow_id, event.location, event.time_ns);
   } else {
@@ -219,7 +223,10 @@ void ProcessEvents::add_message(const timeline::Event& event, bool is_send, std:
 }
 
 void ProcessEvents::add_collective(const timeline::Event& event, const Fact& fact) {
-  if (event.leave_ns == event.time_ns) return;
+  if (event.leave_ns == event.time_ns) {
+    ++lost_arrow_count_;
+    return;
+  }
   const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
   if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
   if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);

@@ -10,12 +10,14 @@
 #include "core/record/world_ranks.h"
 #include "exporters/chrome/collective_arrows.h"
 #include "exporters/chrome/deflate_piece.h"
-#include "exporters/chrome/json_text.h"
 #include "exporters/common/call_arguments.h"
+#include "exporters/common/json_text.h"
 #include "exporters/common/timeline.h"
 #include "exporters/common/wait_cursor.h"
 
 namespace megascope::chrome {
+
+using timeline::JsonText;
 
 /// Writes one process of a run as events of the Trace Event Format: pid is the world rank, tid is the location + 1 (readers
 /// take 0 for "not given"); a complete event (X) a call, an asynchronous pair (b, e) a nonblocking operation, flow events
@@ -33,6 +35,8 @@ class ProcessEvents {
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t event_count() const { return event_count_; }
+  /// Messages and collectives whose arrow has no end here, because the call took no time.
+  std::uint64_t lost_arrow_count() const { return lost_arrow_count_; }
 
  private:
   /// A nonblocking operation in flight.
@@ -79,6 +83,7 @@ class ProcessEvents {
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;
   std::uint64_t event_count_ = 0;
+  std::uint64_t lost_arrow_count_ = 0;
 };
 
 }  // namespace megascope::chrome

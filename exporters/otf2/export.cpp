@@ -239,7 +239,7 @@ Status Export::describe(ExportResult& result) {
   Totals all;
   std::memcpy(&all, bytes.data(), sizeof all);
   result = {
-      .path = std::string(kArchiveName) + ".otf2", .records = all.records, .bytes = all.bytes};
+      .path = std::string(kArchiveName) + ".otf2", .records = all.records, .bytes = all.bytes, .notes = {}};
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/base/text.h"
 #include "exporters/common/joint_file.h"
 #include "exporters/perfetto/finding_tracks.h"
 #include "exporters/perfetto/process_trace.h"
@@ -36,6 +37,7 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   Status status = file.open();
   if (!status.is_ok()) return status;
   std::uint64_t slice_count = 0;
+  std::uint64_t lost_operation_count = 0;
   if (members.rank() == 0) {
     write_root_track(file);
     if (job.annotations != nullptr) slice_count += write_findings(*job.source, *job.annotations, file);
@@ -44,10 +46,16 @@ Status run_export(const ExportJob& job, ExportResult& result) {
     ProcessTrace trace(*job.source, rank, file, job.annotations);
     trace.write(job.progress);
     slice_count += trace.slice_count();
+    lost_operation_count += trace.lost_operation_count();
   }
   result.path = kFileName;
   status = file.finish(Status::ok(), result.bytes);
   if (status.is_ok()) status = timeline::add_up(members, slice_count);
+  if (status.is_ok()) status = timeline::add_up(members, lost_operation_count);
+  if (lost_operation_count != 0) {
+    result.notes.push_back(human_count(lost_operation_count) + " nonblocking operations have no slice of their own: there are tracks for " +
+                           std::to_string(OperationLanes::kMaxLanes) + " at once");
+  }
   result.records = slice_count;
   return status;
 }

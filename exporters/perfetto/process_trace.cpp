@@ -213,7 +213,10 @@ void ProcessTrace::start_operations(const timeline::Event& event) {
       case FactKind::kRgetAccumulate: {
         bool is_new = false;
         const std::uint32_t lane = lanes_.start(fact.request, is_new);
-        if (lane == OperationLanes::kNoLane) break;
+        if (lane == OperationLanes::kNoLane) {
+          lost_operation_count_ += fact.request != kNoRequest ? 1 : 0;
+          break;
+        }
         if (is_new) write_lane_track(lane);
         begin_slice(event.call->region);
         event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));

@@ -32,6 +32,8 @@ class ProcessTrace {
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t slice_count() const { return slice_count_ + waits_.slice_count(); }
+  /// Nonblocking operations for which there was no lane.
+  std::uint64_t lost_operation_count() const { return lost_operation_count_; }
 
  private:
   /// What the calls open on one location will need when they are left; each call's part begins at its marks.
@@ -76,6 +78,7 @@ class ProcessTrace {
   std::vector<OpenCalls> open_;            ///< by location
   std::vector<std::uint64_t> comm_seeds_;  ///< global name of each communicator with more than one member, else 0
   std::uint64_t slice_count_ = 0;
+  std::uint64_t lost_operation_count_ = 0;
 };
 
 }  // namespace megascope::perfetto

@@ -38,6 +38,7 @@ struct ExportArguments {
   std::string folder;
   std::vector<std::string> formats;
   std::string out;  ///< empty: the run folder
+  std::string parallel;  ///< sizes of the parallel groups, "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the run tells
   int jobs = 0;
   bool leaves_out_findings = false;
 };

@@ -1,4 +1,5 @@
 #include "analysis/align/causality.h"
+#include "analysis/import/parallel_grid.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
@@ -107,6 +108,7 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
               human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());
+  for (const std::string& note : result.notes) std::printf("  %s\n", note.c_str());
   std::fflush(stdout);
   return Status::ok();
 }
@@ -119,6 +121,19 @@ Status export_format(const trace::RunSource& run, const Seen& seen, const std::s
   if (status.is_ok()) status = load_module(library_folder, format, module);
   if (status.is_ok()) status = export_together(run, seen, *module, format, folder, members);
   return status.is_ok() ? status : Status::error(format + ": " + status.message());
+}
+
+/// sizes: as the user wrote them; empty: the run tells its groups, or nobody does.
+Status set_parallel(trace::RunSource& run, const std::string& sizes) {
+  if (sizes.empty()) return Status::ok();
+  importer::ParallelGrid grid;
+  const Status status = importer::ParallelGrid::parse(sizes, grid);
+  if (!status.is_ok()) return status;
+  if (grid.size() != run.world_size()) {
+    return Status::error("--parallel " + sizes + " is for " + std::to_string(grid.size()) + " ranks, the run has " + std::to_string(run.world_size()));
+  }
+  for (const std::int32_t rank : run.world_ranks()) run.parallel(rank) = grid.indices_of(grid.place_of(rank));
+  return Status::ok();
 }
 
 void resolve_places_of(trace::RunSource& run) {
@@ -139,6 +154,7 @@ int export_run(const ExportArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
   const std::string folder = arguments.out.empty() ? arguments.folder : arguments.out;
   Status status = open_run(arguments.folder, run);
+  if (status.is_ok()) status = set_parallel(*run, arguments.parallel);
   if (status.is_ok()) status = make_folder(folder);
   if (!status.is_ok()) {
     say(status.message());

@@ -44,6 +44,7 @@ std::vector<std::string> export_formats() {
       if (choice != "none") formats.emplace_back(choice);
     }
   }
+  formats.emplace_back("megascan");  // wants what only a reader of all ranks has
   return formats;
 }
 

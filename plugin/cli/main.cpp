@@ -107,7 +107,7 @@ struct CommandLine {
     command->add_option("DIR", exports.folder, "Run folder")->required();
     command
         ->add_option("-f,--format", exports.formats,
-                     "otf2, perfetto or chrome; several with a comma between")
+                     "otf2, perfetto, chrome or megascan; several with a comma between")
         ->required()
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -118,6 +118,8 @@ struct CommandLine {
     command
         ->add_option("-j,--jobs", exports.jobs, "Processes to work with; one a core if not given")
         ->check(CLI::Range(1, 1024));
+    command->add_option("--parallel", exports.parallel,
+                        "Sizes of the parallel groups, where the run does not tell them: tp=4,pp=4,dp=4,order=tp-dp-pp (megascan)");
     command->add_flag("--no-findings", exports.leaves_out_findings,
                       "Shows what was recorded and nothing else: not who waits for whom, nor who is slow (perfetto, chrome)");
   }

@@ -196,6 +196,7 @@ Status Session::run_export(Collective& collective, const std::string& format, co
   status = agree(collective, module->run_export(job, result));
   if (status.is_ok() && collective.rank() == 0) {
     report.exports.push_back({.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
+    for (const std::string& note : result.notes) report.notes.push_back("the export to " + format + ": " + note);
   }
   return status;
 }

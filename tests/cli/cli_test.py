@@ -79,7 +79,7 @@ class Usage(Case):
     def test_bad_usage_is_named(self):
         for words, part in (([], "A subcommand is required"), (["reprot"], "there is no command reprot; did you mean report; see"), (["run"], "COMMAND"),
                             (["run", "--"], "COMMAND"), (["report"], "DIR"), (["export", "d"], "--format"),
-                            (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome}"),
+                            (["export", "d", "-f", "vampir"], "vampir not in {otf2,perfetto,chrome,megascan}"),
                             (["export", "d", "-f", "otf2", "-j", "0"], "jobs"), (["hang"], "DIR"),
                             (["hang", "d", "--format", "xml"], "format"), (["analyze"], "DIR"), (["recover"], "DIR or --here"),
                             (["recover", "--here", "d"], "excludes")):
@@ -115,7 +115,7 @@ class Info(Case):
             self.assertEqual(info["functions"]["not_wrapped"], [], "every function of mpi.h has a row in mpi_layer/table")
         self.assertEqual(len(wrapped) + len(info["functions"]["not_wrapped"]),
                          len(set(wrapped) | set(info["functions"]["not_wrapped"])))
-        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "cuda", "live", "fortran"})
+        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "megascan", "cuda", "live", "fortran"})
 
     def test_text_and_options_page(self):
         text = self.call("info").stdout
@@ -257,6 +257,20 @@ class Afterwards(Case):
             again = self.call("export", folder, "--format", name, "--out", "out")
             self.assertEqual(again.returncode, 2)
             self.assertIn(file, again.stderr)
+
+    def test_a_recorded_run_goes_to_megascan_and_comes_back(self):
+        folder = self.make_run()
+        unknown = self.call("export", folder, "-f", "megascan", "-o", "out")
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("rank 0 has no place in parallel groups", unknown.stderr)
+        result = self.call("export", folder, "-f", "megascan", "-o", "out", "--parallel", "dp=2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "out"))), [f"benchmark-data-{i}-pipeline-0-tensor-0.json" for i in (0, 1)])
+        self.assertEqual(self.call("import", "--from", "megascan", "out", "-o", "again").returncode, 0)
+        before, after = (json.loads(self.call("report", run, "--json").stdout) for run in (folder, "again"))
+        self.assertEqual(after["mpi_calls"], before["mpi_calls"])
+        self.assertEqual({name: function["calls"] for name, function in after["functions"].items()},
+                         {name: function["calls"] for name, function in before["functions"].items()})
 
     def test_recovers_a_killed_run(self):
         self.call("run", "--", PROGRAM, "kill")

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <sstream>
+
+#include "analysis/import/json_events.h"
 #include "analysis/import/lanes.h"
 #include "analysis/import/operation_table.h"
 #include "analysis/import/parallel_grid.h"
@@ -71,6 +74,41 @@ TEST(ParallelGrid, IsAsLargeAsTheTracks) {
   EXPECT_THAT(ParallelGrid::around(timeline, grid).message(), HasSubstr("beyond 2^24"));
   timeline.tracks[0].place = {.dp = 5000, .pp = 5000};
   EXPECT_THAT(ParallelGrid::around(timeline, grid).message(), HasSubstr("more than 2^24"));
+}
+
+TEST(ParallelGrid, HasTheOrderThatRanksShow) {
+  Timeline timeline;
+  for (std::int32_t rank = 0; rank < 6; ++rank) {
+    timeline.tracks.push_back({.place = {.dp = rank / 3, .pp = rank % 3, .tp = 0}, .stream = "", .world_rank = rank});
+  }
+  ParallelGrid grid;
+  ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
+  EXPECT_EQ(grid.rank_of({.dp = 1, .pp = 2, .tp = 0}), 5);
+  EXPECT_EQ(grid.rank_of({.dp = 1, .pp = 0, .tp = 0}), 3);
+  EXPECT_THAT(timeline.notes, IsEmpty());
+  timeline.sizes = {.dp = 2, .pp = 4, .tp = 1};
+  ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
+  EXPECT_EQ(grid.size(), 8) << "a worker that was not traced counts";
+  EXPECT_EQ(grid.rank_of({.dp = 1, .pp = 0, .tp = 0}), 1) << "tensor, data, pipeline";
+  EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("they are numbered anew")));
+}
+
+TEST(JsonEvents, HaveListsOfNumbers) {
+  const auto read = [](const std::string& text, std::vector<double>& list) {
+    std::istringstream from(text);
+    return read_json_events(from, "events", [&list](const JsonEvent& event) {
+      list = event.list("a") == nullptr ? std::vector<double>{-1} : *event.list("a");
+      return Status::ok();
+    });
+  };
+  std::vector<double> list;
+  EXPECT_TRUE(read(R"([{"b":[9],"a":[1,"x",2.5,null,-3],"c":4}])", list).is_ok());
+  EXPECT_THAT(list, ElementsAre(1, 2.5, -3));
+  EXPECT_TRUE(read(R"({"events":[{"a":[1,2]},{"args":{"a":[7]},"b":[[1]]}]})", list).is_ok());
+  EXPECT_THAT(list, ElementsAre(-1)) << "of the event itself, and not the one before";
+  std::string many = "[{\"a\":[0";
+  for (int i = 0; i < 1 << 20; ++i) many += ",0";
+  EXPECT_EQ(read(many + "]}]", list).message(), "event 0: a list of more than 2^20 numbers");
 }
 
 TEST(OperationTable, ReadsWhatIsShipped) {

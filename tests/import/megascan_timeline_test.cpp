@@ -104,6 +104,80 @@ TEST_F(MegascanTimeline, ErrorsNameTheFileTheEventAndWhatIsWrong) {
   EXPECT_THAT(refusal(), HasSubstr("event 1: \"duration_wall\" is no number"));
 }
 
+constexpr char kProcess[] = R"({"name":"process","ph":"i","rel_ts":0,"host":"n7","stream":"main","sizes":[2,3,1]},)";
+
+TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
+  write_worker(R"({"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},)" + std::string(kProcess) + R"(
+    {"name":"region","ph":"i","rel_ts":0,"region":"MPI_Send","kind":"p2p","role":2,"paradigm":1,"op":0},
+    {"name":"communicator","ph":"i","rel_ts":0,"comm":0,"comm_name":"pair","global_name":"ff00000000000001","kind":2,"my_rank":1,"members":[4,-3,2]},
+    {"name":"MPI_Send","ph":"B","rel_ts":10,"g_rk":3},
+    {"name":"MPI_Send","ph":"E","rel_ts":30,"g_rk":3,"stream":"thread 1","uncut_begin":5,"uncut_end":40,"seq_id":2,"sends":[0,1,-7,4096,0,0,8,1],
+     "receives":[0,1,0,2],"collectives":[0,6,-1,3,4]},)" + kEnd);
+  Timeline timeline;
+  const Status status = read_megascan(folder_, timeline);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_THAT(timeline.notes, IsEmpty());
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 5005, .end_ns = 5040, .name = 0, .track = 1, .step = 12, .sequence = 2, .told = 1}));
+  EXPECT_THAT(timeline.facts, ElementsAre(Fact{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = -7, .bytes = 4096},
+                                          Fact{.kind = FactKind::kSend, .comm = 0, .peer = 0, .tag = 8, .bytes = 1},
+                                          Fact{.kind = FactKind::kRecv, .comm = 0, .peer = 1, .tag = 0, .bytes = 2},
+                                          Fact{.kind = FactKind::kCollective, .comm = 0, .sequence = 6, .bytes = 3, .bytes_received = 4}));
+  EXPECT_EQ(timeline.regions[0], (RegionDefinition{.name = "MPI_Send", .role = RegionRole::kPointToPoint, .paradigm = Paradigm::kMpi, .collective_op = CollectiveOp::kNone, .group = "p2p"}));
+  ASSERT_THAT(timeline.definitions, SizeIs(1));
+  EXPECT_EQ(timeline.definitions[0].host, "n7");
+  EXPECT_THAT(timeline.definitions[0].comms, ElementsAre(CommDefinition{.id = 0, .parent = kNoComm, .global_name = 0xff00000000000001, .kind = CommKind::kIntra, .name = "pair",
+                                                                        .my_rank = 1, .members = {{4, -3, 2}}, .remote_members = {}}));
+  EXPECT_EQ(timeline.sizes, (Place{.dp = 2, .pp = 3, .tp = 1}));
+  ASSERT_THAT(timeline.tracks, SizeIs(2));
+  EXPECT_EQ(timeline.tracks[0].stream, "main");
+  EXPECT_EQ(timeline.tracks[1].stream, "thread 1");
+  EXPECT_EQ(timeline.tracks[1].world_rank, 3);
+}
+
+TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesTellTheSame) {
+  const std::string told = R"([{"name":"iteration","ph":"B","pad_before":9,"begin_ns":5000,"step":12},
+    {"name":"forward","ph":"B","rel_ts":1},{"name":"forward","ph":"E","rel_ts":2},)";
+  write("benchmark-data-0-pipeline-0-tensor-0.json", told + kEnd + "]");
+  write("benchmark-data-0-pipeline-1-tensor-0.json", "[" + std::string(kBegin) + kEnd + "]");
+  Timeline timeline;
+  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 10, .end_ns = 11, .name = 0, .track = 0, .step = 0}));
+  EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("clocks of the workers were never compared")));
+}
+
+TEST_F(MegascanTimeline, ErrorsNameWhatIsDefinedBadly) {
+  const auto refusal_of = [this](const std::string& rows) {
+    write_worker(std::string(kBegin) + kProcess + rows + kEnd);
+    return refusal();
+  };
+  const std::string comm = R"({"name":"communicator","ph":"i","comm":0,"global_name":"1","kind":2,"my_rank":0,"members":[0,1,2]},)";
+  const auto ends_with = [&](const std::string& keys) {
+    return refusal_of(comm + R"({"name":"a","ph":"B","rel_ts":1},{"name":"a","ph":"E","rel_ts":2,)" + keys + "},");
+  };
+  EXPECT_THAT(refusal_of(kProcess), HasSubstr("event 2: a second process in one file"));
+  EXPECT_THAT(refusal_of(R"({"name":"region","ph":"i","region":""},)"), HasSubstr("event 2: a region without a name"));
+  EXPECT_THAT(refusal_of(R"({"name":"region","ph":"i","region":"a","role":99,"paradigm":0,"op":0},)"), HasSubstr("\"role\" is missing, no integer, or out of range"));
+  EXPECT_THAT(refusal_of(comm + comm), HasSubstr("event 3: \"comm\" does not follow"));
+  EXPECT_THAT(refusal_of(R"({"name":"communicator","ph":"i","comm":0,"global_name":"x","kind":2,"my_rank":0},)"), HasSubstr("no hexadecimal number"));
+  EXPECT_THAT(refusal_of(R"({"name":"communicator","ph":"i","comm":0,"global_name":"1","kind":2,"my_rank":0,"members":[0,1]},)"), HasSubstr("has not 3 numbers each"));
+  EXPECT_THAT(refusal_of(R"({"name":"communicator","ph":"i","comm":0,"global_name":"1","kind":2,"my_rank":0,"members":[5,-3,3]},)"), HasSubstr("beyond 2^24"));
+  EXPECT_THAT(ends_with(R"("sends":[0,0,0])"), HasSubstr("event 4: \"sends\" has not 4 numbers each"));
+  EXPECT_THAT(ends_with(R"("sends":[1,0,0,8])"), HasSubstr("\"sends\" is missing, no integer, or out of range")) << "a communicator that is not defined";
+  EXPECT_THAT(ends_with(R"("receives":[0,0,0.5,8])"), HasSubstr("\"receives\" is missing"));
+  EXPECT_THAT(ends_with(R"("collectives":[0,-1,0,8,8])"), HasSubstr("\"collectives\" is missing"));
+  EXPECT_THAT(ends_with(R"("uncut_begin":7)"), HasSubstr("\"uncut_begin\" or \"uncut_end\" is out of range"));
+  write_worker(R"({"name":"iteration","ph":"B","pad_before":0,"begin_ns":-1})");
+  EXPECT_THAT(refusal(), HasSubstr("\"begin_ns\" is out of range"));
+  write_worker(R"({"name":"iteration","ph":"B","pad_before":0,"begin_ns":1,"step":-2})");
+  EXPECT_THAT(refusal(), HasSubstr("\"step\" is out of range"));
+}
+
+TEST_F(MegascanTimeline, OneFileAWorker) {
+  write("benchmark-data-0-pipeline-0-tensor-0.json", "[]");
+  write("benchmark-data-00-pipeline-0-tensor-0.json", "[]");
+  EXPECT_THAT(refusal(), HasSubstr("are of the same worker"));
+}
+
 TEST_F(MegascanTimeline, FoldersWithoutItsFilesAreRefused) {
   write("benchmark-data-0-pipeline-x-tensor-0.json", "[]");
   write("benchmark-data-0-pipeline-0-tensor-0.json.bak", "[]");

@@ -102,6 +102,15 @@ TEST(TimelineRun, SurvivesANativeTrace) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
+  Timeline timeline;
+  timeline.source = "made up";
+  timeline.tracks = {{.place = {.dp = 0, .pp = 0}, .stream = ""}, {.place = {.dp = 0, .pp = 1}, .stream = ""}};
+  timeline.operations = {{.begin_ns = 0, .end_ns = 9, .bytes = 128, .name = timeline.name_index("exchange-next"), .track = 0, .step = 1},
+                         {.begin_ns = 0, .end_ns = 9, .bytes = 128, .name = timeline.name_index("exchange-prev"), .track = 1, .step = 1}};
+  EXPECT_THAT(calls_of(*run_of(timeline, "pp=2"), 0, 0), ElementsAre("exchange-next 9 0 to 1 tag 0 bytes 64 from 1 tag 1 bytes 64 step=1"));
+}
+
 TEST(TimelineRun, RefusesWhatDoesNotFit) {
   std::string refusal;
   run_of(two_stages(), "pp=1", &refusal);

@@ -80,7 +80,8 @@ class Completion(lab.Case):
         self.assertEqual(self.complete("report", "dir", "--js"), ["--json"])
 
     def test_values(self):
-        self.assertEqual(self.complete("export", "dir", "-f", ""), ["chrome", "otf2", "perfetto"])
+        self.assertEqual(self.complete("export", "dir", "-f", ""), ["chrome", "megascan", "otf2", "perfetto"])
+        self.assertEqual(self.complete("run", "--export", ""), ["chrome", "otf2", "perfetto"])
         self.assertEqual(self.complete("export", "dir", "--format", "otf2,c"), ["otf2,chrome"])
         self.assertEqual(self.complete("run", "--export", "p"), ["perfetto"])
         self.assertEqual(self.complete("hang", "--format", "j"), ["json"])

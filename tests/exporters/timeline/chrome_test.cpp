@@ -87,6 +87,10 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 100, 100, {send(1, 42, 40)});
   for (const json& event : events_of({rank0}, 1)) EXPECT_NE(event["ph"], "s");
+  const ScratchFolder folder;
+  ExportResult result;
+  ASSERT_TRUE(export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, folder.path(), result).is_ok());
+  EXPECT_THAT(result.notes, ElementsAre("1 ends of arrows are left out: their calls took no time"));
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ Status export_by(ExportFunction exporter, int member_count, const std::vector<Sa
     EXPECT_EQ(statuses[i].message(), statuses[0].message());
     EXPECT_EQ(results[i].records, results[0].records);
     EXPECT_EQ(results[i].bytes, results[0].bytes);
+    EXPECT_EQ(results[i].notes, results[0].notes);
   }
   result = results[0];
   return statuses[0];

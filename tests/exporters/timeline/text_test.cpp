@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "exporters/chrome/json_text.h"
+#include "exporters/common/json_text.h"
 #include "exporters/common/utf8.h"
 
 namespace megascope::test {
@@ -37,7 +37,7 @@ TEST(JsonEscaped, MakesAJsonStringOfAnyBytes) {
 }
 
 TEST(JsonText, WritesTimesInMicrosecondsWithoutLosingNs) {
-  chrome::JsonText text;
+  timeline::JsonText text;
   text.time_us(0);
   text << " ";
   text.time_us(1'700'000'000'123'456'789U);

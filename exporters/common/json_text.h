@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace megascope::chrome {
+namespace megascope::timeline {
 
 /// Text that grows at its end; memory is kept. Strings go in as they are: already escaped.
 class JsonText {
@@ -23,6 +23,8 @@ class JsonText {
   }
   JsonText& operator<<(std::int64_t number) { return append(number, 10); }
   JsonText& hex(std::uint64_t number) { return append(number, 16); }
+  /// The shortest text that is read as the same number. number: finite.
+  JsonText& real(double number) { return append(number); }
   /// Microseconds with three decimals: ns, exact.
   JsonText& time_us(std::uint64_t time_ns) {
     append(time_ns / 1000, 10);
@@ -32,17 +34,17 @@ class JsonText {
   }
 
  private:
-  static constexpr std::size_t kMaxDigits = 24;
+  static constexpr std::size_t kMaxDigits = 32;
 
   static char digit(unsigned value) { return static_cast<char>('0' + value); }
   void reserve(std::size_t bytes) {
     if (size_ + bytes > data_.size()) data_.resize(2 * (size_ + bytes));
   }
-  template <class Number>
-  JsonText& append(Number number, int base) {
+  template <class Number, class... Base>
+  JsonText& append(Number number, Base... base) {
     reserve(kMaxDigits);
     char* const at = data_.data() + size_;
-    size_ += static_cast<std::size_t>(std::to_chars(at, at + kMaxDigits, number, base).ptr - at);
+    size_ += static_cast<std::size_t>(std::to_chars(at, at + kMaxDigits, number, base...).ptr - at);
     return *this;
   }
 
@@ -50,4 +52,4 @@ class JsonText {
   std::size_t size_ = 0;
 };
 
-}  // namespace megascope::chrome
+}  // namespace megascope::timeline

@@ -1,0 +1,89 @@
+#include "exporters/megascan/places.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exporters/common/joint_file.h"
+
+namespace megascope::megascan {
+namespace {
+
+constexpr std::array<const char*, 3> kNames{"dp", "pp", "tp"};
+
+/// Who stands where, as members tell each other.
+struct Taken {
+  std::array<std::int32_t, 3> index{};
+  std::int32_t world_rank = 0;
+
+  auto operator<=>(const Taken&) const = default;
+};
+
+Collective::Bytes bytes_of(const std::vector<Taken>& all) {
+  Collective::Bytes bytes(all.size() * sizeof(Taken));
+  if (!all.empty()) std::memcpy(bytes.data(), all.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<Taken> from(const Collective::Bytes& bytes) {
+  std::vector<Taken> all(bytes.size() / sizeof(Taken));
+  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  return all;
+}
+
+std::string text_of(const std::array<std::int32_t, 3>& index) {
+  std::string text;
+  for (std::size_t i = 0; i < index.size(); ++i) text += (i == 0 ? "" : ", ") + std::string(kNames[i]) + " " + std::to_string(index[i]);
+  return text;
+}
+
+Status check_no_place_is_taken_twice(Collective& members, const std::vector<Taken>& mine) {
+  Collective::Bytes bytes = bytes_of(mine);
+  Status status = members.merge_all(bytes, [](Collective::Bytes& all, std::span<const std::byte> other) {
+    all.insert(all.end(), other.begin(), other.end());
+  });
+  if (!status.is_ok()) return status;
+  std::vector<Taken> all = from(bytes);
+  std::ranges::sort(all);
+  const auto twice = std::ranges::adjacent_find(all, {}, &Taken::index);
+  if (twice == all.end()) return Status::ok();
+  return Status::error("ranks " + std::to_string(twice->world_rank) + " and " + std::to_string((twice + 1)->world_rank) + " have the same place (" +
+                       text_of(twice->index) + "): MegaScan's files know no other dimension");
+}
+
+}  // namespace
+
+Status place_of(const ProcessInfo& info, Place& place) {
+  place = {};
+  bool is_known = false;
+  for (const ParallelIndex& parallel : info.parallel) {
+    const auto name = std::ranges::find(kNames, parallel.name);
+    if (name == kNames.end()) continue;
+    const auto at = static_cast<std::size_t>(name - kNames.begin());
+    place.index[at] = parallel.index;
+    place.size[at] = parallel.size;
+    is_known = true;
+  }
+  if (is_known) return Status::ok();
+  return Status::error("rank " + std::to_string(info.world_rank) +
+                       " has no place in parallel groups, by which MegaScan names its files: give their sizes, as in --parallel tp=2,pp=2,dp=2");
+}
+
+std::string file_name(const Place& place) {
+  return "benchmark-data-" + std::to_string(place.index[0]) + "-pipeline-" + std::to_string(place.index[1]) + "-tensor-" +
+         std::to_string(place.index[2]) + ".json";
+}
+
+Status find_places(const RecordSource& source, Collective& members, std::vector<Place>& places) {
+  Status status;
+  std::vector<Taken> taken;
+  for (const std::int32_t rank : source.world_ranks()) {
+    Place place;
+    status.update(place_of(source.process(rank).info, place));
+    places.push_back(place);
+    taken.push_back({place.index, rank});
+  }
+  status = timeline::agree(members, std::move(status));
+  return status.is_ok() ? check_no_place_is_taken_twice(members, taken) : status;
+}
+
+}  // namespace megascope::megascan

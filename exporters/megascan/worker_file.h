@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/record/source.h"
+#include "exporters/common/joint_file.h"
+#include "exporters/common/json_text.h"
+#include "exporters/megascan/fact_text.h"
+#include "exporters/megascan/iterations.h"
+#include "exporters/megascan/one_stack.h"
+#include "exporters/megascan/places.h"
+#include "exporters/megascan/tally.h"
+
+namespace megascope::megascan {
+
+/// The rows of one rank: a JSON array of objects, one a line. Iterations are those of the run, also where the rank has nothing in one.
+/// Of a call the exit has all attributes, as MegaScan has it. Beside MegaScan's own attributes there are `step` and `begin_ns` (of the
+/// run) of an iteration, `stream` (thread) where it is not the one that the row "process" names, uncut_begin, uncut_end, `unfinished`,
+/// and those of FactText.
+class WorkerFile {
+ public:
+  /// All must outlive this object.
+  WorkerFile(const RecordSource& source, std::int32_t world_rank, const Place& place, const Iterations& iterations, timeline::JointFile& file);
+
+  /// progress: called now and then with the number of calls since the last time; may be empty.
+  void write(const std::function<void(std::uint64_t)>& progress, Tally& tally);
+
+ private:
+  /// A call, and where in details_ lies what its exit says of it.
+  struct Operation {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+    std::size_t details_at = 0;
+    std::uint32_t details_bytes = 0;
+    std::uint32_t iteration = 0;
+    LocationId location = 0;
+    RegionId region = kNoRegion;
+    bool is_work = false;
+  };
+
+  void collect(const std::function<void(std::uint64_t)>& progress, Tally& tally);
+  void add(const Call& call, LocationId location, std::uint64_t begin_ns, std::uint64_t end_ns, Tally& tally);
+  void write_iteration(std::size_t index, std::span<const std::uint32_t> operations, Tally& tally);
+  void write_exit(const Slice& shown, std::uint64_t start_ns, Tally& tally);
+  void write_definitions();
+  void write_process();
+  void write_region(const RegionDefinition& region);
+  void write_comm(const CommDefinition& comm);
+  void write_ranks(std::string_view key, const std::vector<RankRun>& runs);
+  timeline::JsonText& begin_row(std::string_view name, char phase);
+  void add_time(std::uint64_t time_ns);
+  void end_row();
+  void flush();
+
+  const RecordSource& source_;
+  const ProcessDefinitions& process_;
+  std::int32_t world_rank_;
+  const Place& place_;
+  const Iterations& iterations_;
+  timeline::JointFile& file_;
+  FactText facts_;
+  std::string place_text_;             ///< as members of every row
+  std::vector<std::string> names_;     ///< of regions, escaped, by RegionId
+  std::vector<bool> is_work_;          ///< by RegionId
+  std::vector<std::string> streams_;   ///< names of locations, escaped
+  LocationId main_ = 0;
+  std::vector<Operation> operations_;  ///< in order of begin
+  timeline::JsonText details_;
+  timeline::JsonText text_;
+  std::uint64_t row_count_ = 0;
+};
+
+}  // namespace megascope::megascan

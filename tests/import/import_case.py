@@ -1,0 +1,42 @@
+"""A test that calls megascope import and what follows, in a folder of its own. The program is the first argument."""
+
+import gzip
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MEGASCOPE = sys.argv[1]
+MOST_BYTES = 2 << 30
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="import_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def call(self, *words, code=0, timeout=120):
+        result = subprocess.run([MEGASCOPE, *words], cwd=self.folder, capture_output=True, text=True, timeout=timeout,
+                                preexec_fn=limit_memory if words[0] == "import" else None)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def write(self, name, content):
+        path = os.path.join(self.folder, name)
+        with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def analyze(self, code):
+        return json.loads(self.call("analyze", self.run_folder, "--json", code=code).stdout)
