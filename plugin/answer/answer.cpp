@@ -12,16 +12,28 @@ namespace {
 constexpr double kNoIdeaNs = 1e15;
 constexpr std::int32_t kNowhere = -1;
 
-/// How far each rank's clock may be off, by what was measured; empty when some clock was not compared with the others.
-std::vector<double> clock_errors(const RecordSource& run, const RunTime& time) {
+}  // namespace
+
+std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time) {
   std::vector<double> errors_ns;
   for (const std::int32_t rank : run.world_ranks()) {
     const DomainTime& domain = time.of(run.process(rank).info);
-    if (!domain.is_measured) return {};
-    errors_ns.push_back(domain.error_ns);
+    errors_ns.push_back(domain.is_measured ? domain.error_ns : -1.0);
   }
-  std::ranges::sort(errors_ns);
   return errors_ns;
+}
+
+namespace {
+
+/// How far each rank's clock may be off, by what was measured, or else by what the program's own messages say; empty when neither
+/// is known of some clock.
+std::vector<double> clock_errors(std::vector<double> measured_ns, const analysis::Anchors& anchors) {
+  for (std::size_t i = 0; i < measured_ns.size(); ++i) {
+    if (measured_ns[i] < 0.0 && i < anchors.errors_ns.size()) measured_ns[i] = anchors.errors_ns[i];
+    if (measured_ns[i] < 0.0) return {};
+  }
+  std::ranges::sort(measured_ns);
+  return measured_ns;
 }
 
 /// Places in parallel groups, of dimensions that all ranks know.
@@ -53,20 +65,29 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
 }
 
 Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
-    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(run, time)), groups_(groups_of(run)),
+    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})), groups_(groups_of(run)),
       view_{run_, tables_, matching_, waits_, causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
-  // Where clocks were never compared, nothing can be said of the time between two ranks.
-  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(judge_.clock_error_ns, 2 * clock_errors_ns_.back());
+  note_clock_errors();
   if (!groups_.empty()) judge_.groups = &groups_;
   judge_.jobs = options.jobs;
   read(run);
-  causality_ = analysis::restore_causality(run, tables_, matching_, options.jobs);
-  corrected_.emplace(run, causality_.corrections);
-  if (causality_.violations_before != 0) read(*corrected_);  // in possible times
+  causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time), options.jobs);
+  corrected_.emplace(run, causality_);
+  if (causality_.violations_before != 0) {  // all again in possible times
+    clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time), causality_.anchors);
+    note_clock_errors();
+    read(in_order());
+  }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (view_.has_operations) judge_operations();
   place_culprits();
   pass_over_trifles();
+}
+
+/// Where clocks were never compared, nothing can be said of the time between two ranks.
+void Answer::note_clock_errors() {
+  constexpr double kLeastNs = detect::Options{}.clock_error_ns;
+  judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(kLeastNs, 2 * clock_errors_ns_.back());
 }
 
 /// Who is slow, then who waits for whom; steps that are replayed are known by then.
@@ -108,7 +129,7 @@ void Answer::pass_over_trifles() {
 }
 
 void Answer::judge_operations() {
-  const pieces::WorkSource work(*corrected_, tables_);
+  const pieces::WorkSource work(in_order(), tables_);
   const detect::StepMarks steps{work.step_ends_ns()};
   detect::Options options = judge_;
   options.steps = &steps;
@@ -144,10 +165,10 @@ whatif::WhatIf Answer::replay() {
   options.graph.jobs = options_.jobs;
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
   if (!graph_) {
-    graph_ = program_ ? program_->take() : whatif::build_graph(*corrected_, tables_, options.graph);
+    graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
   }
-  return whatif::what_if(*graph_, *corrected_, options);
+  return whatif::what_if(*graph_, in_order(), options);
 }
 
 /// From steps as they are counted to the program's own numbers.

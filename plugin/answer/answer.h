@@ -27,13 +27,14 @@ class Answer {
 
   const AnswerView& view() const { return view_; }
   /// The run in possible times: those of all that is told here.
-  const RecordSource& in_order() const { return *corrected_; }
+  const RecordSource& in_order() const { return corrected_->source(); }
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits.
   whatif::WhatIf replay();
 
  private:
+  void note_clock_errors();
   void read(const RecordSource& source);
   void judge_operations();
   void acquit();
@@ -47,7 +48,7 @@ class Answer {
   analysis::WaitStates states_;
   analysis::Matching matching_;
   analysis::Causality causality_;
-  std::optional<analysis::CorrectedSource> corrected_;
+  std::optional<analysis::InOrder> corrected_;
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
   detect::GroupIndices groups_;
@@ -58,6 +59,8 @@ class Answer {
   AnswerView view_;
 };
 
+/// By index in world_ranks(): how far each clock may be off as it was measured, < 0: it was not compared with the others.
+std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
 std::vector<std::int32_t> strangers(const RecordSource& run);
 

@@ -139,6 +139,10 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                                  duration(static_cast<double>(view.causality.moved_most_ns)),
                                  human_count(view.matching.violation_count)));
   }
+  if (view.causality.anchors.is_any() && !view.clock_errors_ns.empty()) {
+    limits.push_back(fmt::format("Some clocks were never compared with the others: they were set by what the program's own messages and "
+                                 "collectives say of them, to within {}.", duration(view.clock_errors_ns.back())));
+  }
   if (view.clock_errors_ns.empty()) {
     limits.emplace_back("Some clocks were never compared with the others: waits between their ranks are as right as the nodes' clocks are "
                         "set, and links are not judged.");

@@ -59,18 +59,19 @@ std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArgument
 
 void tell_moves(const analysis::Causality& causality) {
   if (causality.violations_before == 0) return;
+  if (causality.anchors.is_any()) std::printf("clocks: those never compared were set by the program's own messages and collectives\n");
   std::printf("clocks: %s messages and collectives were in an impossible order; moments were moved by up to %s\n",
               human_count(causality.violations_before).c_str(),
               human_duration(static_cast<std::int64_t>(causality.moved_most_ns)).c_str());
 }
 
 /// The run with message order as law, where its ranks have several clocks. corrected: holds it, if anything is moved.
-const RecordSource& in_order(const trace::RunSource& run, int jobs, std::optional<analysis::CorrectedSource>& corrected) {
+const RecordSource& in_order(const trace::RunSource& run, int jobs, std::optional<analysis::InOrder>& corrected) {
   if (run.time().domains.size() < 2) return run;
-  analysis::Causality causality = analysis::restore_causality(run, static_cast<unsigned>(jobs));
+  const analysis::Causality causality = analysis::restore_causality(run, answer::measured_errors_ns(run, run.time()), static_cast<unsigned>(jobs));
   tell_moves(causality);
   if (causality.violations_before == 0) return run;
-  return corrected.emplace(run, std::move(causality.corrections));
+  return corrected.emplace(run, causality).source();
 }
 
 /// The run as it is exported.
@@ -165,7 +166,7 @@ int export_run(const ExportArguments& arguments) {
   const std::size_t members = member_count(arguments.jobs, run->world_ranks().size());
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
   const std::unique_ptr<Findings> found = find(*run, arguments, jobs);
-  std::optional<analysis::CorrectedSource> corrected;
+  std::optional<analysis::InOrder> corrected;
   if (found != nullptr) tell_moves(found->answer.view().causality);
   const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
                   found != nullptr ? &found->annotations : nullptr};

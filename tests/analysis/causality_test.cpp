@@ -26,8 +26,9 @@ Restored restore(const RecordSource& source, unsigned jobs = 1) {
   const MatchTables tables(source);
   Nothing sink;
   const Matching before = match_run(source, tables, sink, jobs);
-  Restored result{restore_causality(source, tables, before, jobs), {}};
-  const CorrectedSource corrected(source, result.causality.corrections);
+  Restored result{restore_causality(source, tables, before, {}, jobs), {}};
+  const InOrder in_order(source, result.causality);
+  const RecordSource& corrected = in_order.source();
   result.after = match_run(corrected, tables, sink, jobs);
   for (const std::int32_t rank : source.world_ranks()) {  // nothing may overtake, and nothing comes earlier
     MergedCalls calls(source, rank);

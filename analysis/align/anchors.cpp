@@ -1,0 +1,180 @@
+#include "analysis/align/anchors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+#include <string>
+#include <utility>
+
+#include "analysis/align/clock_bounds.h"
+#include "analysis/match/collective_flow.h"
+
+namespace megascope::analysis {
+namespace {
+
+using Domain = std::uint32_t;
+using Edge = std::pair<Domain, Domain>;  ///< the lower one first; bounds are of how much later the second must be set
+using Edges = std::map<Edge, ClockBounds>;
+
+/// Clock domains of the processes, numbered by their lowest ranks.
+std::vector<Domain> domains_of(const RecordSource& source, Domain& count) {
+  std::map<std::string, Domain> numbers;
+  std::vector<Domain> domains;
+  for (const std::int32_t rank : source.world_ranks()) {
+    const auto next = static_cast<Domain>(numbers.size());
+    domains.push_back(numbers.try_emplace(source.process(rank).info.clock_domain, next).first->second);
+  }
+  count = static_cast<Domain>(numbers.size());
+  return domains;
+}
+
+/// Collects what matched calls say of two domains.
+class AnchorSink final : public MatchSink {
+ public:
+  AnchorSink(const MatchTables& tables, const std::vector<Domain>& domains, std::uint64_t length_ns)
+      : tables_(tables), domains_(domains), length_ns_(length_ns) {}
+
+  void begin(std::size_t task_count) override { tasks_.assign(task_count, {}); }
+  void add_stop(Track, const Stop&) override {}
+  void add_message(std::size_t task, const MessageEnd& send, const MessageEnd& receive) override {
+    add_order(tasks_[task], domain_of(send.track), send.start_ns, domain_of(receive.track), receive.leave_ns);
+  }
+  void add_collective(std::size_t task, const Collective& collective) override;
+  void end_window() override {}
+
+  Edges take() {
+    Edges all;
+    for (Edges& task : tasks_) {
+      for (auto& [edge, bounds] : task) all.try_emplace(edge, length_ns_).first->second.merge(bounds);
+      task.clear();
+    }
+    return all;
+  }
+
+ private:
+  Domain domain_of(Track track) const { return domains_[tables_.place(track).process_index]; }
+  /// What happened at early_ns of one clock was before what happened at late_ns of the other.
+  void add_order(Edges& edges, Domain early, std::uint64_t early_ns, Domain late, std::uint64_t late_ns) const {
+    if (early == late) return;
+    const double least_ns = static_cast<double>(early_ns) - static_cast<double>(late_ns);  // that `late` must be set later than `early`
+    ClockBounds& bounds = edges.try_emplace(Edge(std::minmax(early, late)), length_ns_).first->second;
+    if (early < late) bounds.add_least(late_ns, least_ns);
+    else bounds.add_most(early_ns, -least_ns);
+  }
+
+  const MatchTables& tables_;
+  const std::vector<Domain>& domains_;
+  std::uint64_t length_ns_;
+  std::vector<Edges> tasks_;
+};
+
+/// Nobody left before the last one entered. Each domain is compared with the lowest one there.
+void AnchorSink::add_collective(std::size_t task, const Collective& collective) {
+  const FunctionTable::Function& function = tables_.functions.function(collective.function);
+  const bool has_groups = tables_.comms.entry(collective.comm).kind == CommKind::kInter;
+  if (!collective.is_whole || has_groups || flow_of(function) != Flow::kAll || !is_binding(function, collective.members.front())) return;
+  struct Times {
+    std::uint64_t last_start_ns = 0;
+    std::uint64_t first_leave_ns = ~std::uint64_t{0};
+  };
+  std::map<Domain, Times> seen;
+  for (const CollectiveEnd& end : collective.members) {
+    Times& times = seen[domain_of(end.track)];
+    times.last_start_ns = std::max(times.last_start_ns, end.start_ns);
+    times.first_leave_ns = std::min(times.first_leave_ns, end.leave_ns);
+  }
+  const auto& [lowest, of_lowest] = *seen.begin();
+  for (const auto& [domain, times] : seen) {
+    add_order(tasks_[task], lowest, of_lowest.last_start_ns, domain, times.first_leave_ns);
+    add_order(tasks_[task], domain, times.last_start_ns, lowest, of_lowest.first_leave_ns);
+  }
+}
+
+/// How much later a domain is set, at the run's begin and end.
+struct Placed {
+  double at_begin_ns = 0.0;
+  double at_end_ns = 0.0;
+  double error_ns = -1.0;  ///< < 0: not placed
+
+  bool is_placed() const { return error_ns >= 0.0; }
+  bool is_moved() const { return at_begin_ns != 0.0 || at_end_ns != 0.0; }
+};
+
+/// From the measured domains on, the surest edge first. measured_ns: by domain, < 0: it was not.
+std::vector<Placed> place(const Edges& edges, const std::vector<double>& measured_ns) {
+  const std::size_t count = measured_ns.size();
+  struct Step {
+    double error_ns = 0.0;
+    Domain from = 0;
+    Domain to = 0;
+    bool operator>(const Step& other) const { return error_ns > other.error_ns; }
+  };
+  std::vector<std::vector<Domain>> beside(count);
+  std::map<Edge, ClockLine> lines;
+  for (const auto& [edge, bounds] : edges) {
+    const ClockLine line = bounds.nearest();
+    if (!line.is_bounded) continue;
+    lines[edge] = line;
+    beside[edge.first].push_back(edge.second);
+    beside[edge.second].push_back(edge.first);
+  }
+  std::vector<Placed> placed(count);
+  std::priority_queue<Step, std::vector<Step>, std::greater<>> steps;
+  for (Domain domain = 0; domain < count; ++domain) {
+    if (measured_ns[domain] >= 0.0) steps.push({measured_ns[domain], domain, domain});
+  }
+  while (!steps.empty()) {
+    const Step step = steps.top();
+    steps.pop();
+    Placed& to = placed[step.to];
+    if (to.is_placed()) continue;
+    to.error_ns = step.error_ns;
+    if (step.from != step.to) {
+      const Placed& from = placed[step.from];
+      const ClockLine& line = lines.at(Edge(std::minmax(step.from, step.to)));
+      const double sign = step.from < step.to ? 1.0 : -1.0;
+      to.at_begin_ns = from.at_begin_ns + sign * line.at_begin_ns;
+      to.at_end_ns = from.at_end_ns + sign * line.at_end_ns;
+    }
+    for (const Domain next : beside[step.to]) {
+      if (!placed[next].is_placed()) steps.push({step.error_ns + lines.at(Edge(std::minmax(step.to, next))).error_ns, step.to, next});
+    }
+  }
+  return placed;
+}
+
+std::uint64_t whole(double time_ns) { return static_cast<std::uint64_t>(std::llround(std::max(0.0, time_ns))); }
+
+}  // namespace
+
+bool Anchors::is_any() const {
+  return std::ranges::any_of(corrections, [](const TimeCorrection& correction) { return !correction.is_none(); });
+}
+
+Anchors find_anchors(const RecordSource& source, const MatchTables& tables, const std::vector<double>& measured_ns, unsigned jobs) {
+  Domain count = 0;
+  const std::vector<Domain> domains = domains_of(source, count);
+  Anchors anchors;
+  anchors.corrections.resize(domains.size());
+  anchors.errors_ns.assign(domains.size(), -1.0);
+  std::vector<double> of_domain(count, -1.0);
+  for (std::size_t i = 0; i < domains.size() && i < measured_ns.size(); ++i) of_domain[domains[i]] = measured_ns[i];
+  if (std::ranges::none_of(of_domain, [](double error_ns) { return error_ns < 0.0; }) || count < 2) return anchors;
+  if (std::ranges::all_of(of_domain, [](double error_ns) { return error_ns < 0.0; })) of_domain[0] = 0.0;
+  AnchorSink sink(tables, domains, source.end_ns());
+  (void)match_run(source, tables, sink, jobs);
+  std::vector<Placed> placed = place(sink.take(), of_domain);
+  double earliest_ns = 0.0;  // times are moved to later ones only
+  for (const Placed& domain : placed) earliest_ns = std::min({earliest_ns, domain.at_begin_ns, domain.at_end_ns});
+  const bool is_moved = std::ranges::any_of(placed, &Placed::is_moved);
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const Placed& domain = placed[domains[i]];
+    anchors.errors_ns[i] = domain.error_ns;
+    if (!is_moved) continue;
+    anchors.corrections[i] = TimeCorrection({{0, whole(domain.at_begin_ns - earliest_ns)}, {source.end_ns() + 1, whole(domain.at_end_ns - earliest_ns)}});
+  }
+  return anchors;
+}
+
+}  // namespace megascope::analysis
