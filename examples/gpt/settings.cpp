@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "checkpoint.h"
 #include "refusal.h"
@@ -95,6 +96,10 @@ void must_divide(const char* what, int divisor, const std::string& whole_name, i
                   std::to_string(whole) + ")");
 }
 
+void must_be_a_number(const char* what, float value) {
+  if (!std::isfinite(value)) throw Refusal(std::string(what) + " is not a number");
+}
+
 void check_world(const Settings& settings) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -128,6 +133,7 @@ void check_splits(const Settings& settings) {
 Settings read_settings(int argc, char** argv, std::string& help) {
   Settings settings;
   CLI::App app("A small GPT that trains over MPI: data, tensor and pipeline parallel.", "megascope-gpt");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_model_options(app, settings.model);
   app.option_defaults()->always_capture_default();
   add_training_options(app, settings);
@@ -144,6 +150,9 @@ Settings read_settings(int argc, char** argv, std::string& help) {
   if (app.count("--chunks") == 0 && is_interleaved) settings.chunks = 2;
   if (settings.chunks > 1 && !is_interleaved) throw Refusal("--chunks is for --schedule interleaved");
   if (settings.is_generating && settings.prompt.empty()) throw Refusal("--generate: the prompt is empty");
+  must_be_a_number("--learning-rate", settings.learning_rate);
+  must_be_a_number("--clip", settings.clip);
+  must_be_a_number("--temperature", settings.temperature);
   check_world(settings);
   settings.model = settings.load.empty() ? with_defaults(settings.model) : loaded_shape(settings.model, settings.load);
   check_splits(settings);

@@ -11,7 +11,7 @@ namespace gpt {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
 /// What is wrong with it, or nothing.
 std::string read_file(const std::string& path, int sequence, std::string& bytes) {
@@ -23,7 +23,7 @@ std::string read_file(const std::string& path, int sequence, std::string& bytes)
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
   }
   if (file.bad()) return path + ": cannot be read";
-  if (bytes.size() > kMostBytes) return path + ": more than 1 GiB";
+  if (bytes.size() > kMostBytes) return path + ": more than 256 MiB";
   if (bytes.size() <= static_cast<std::size_t>(sequence))
     return path + ": " + std::to_string(bytes.size()) + " bytes are too few for sequences of " + std::to_string(sequence);
   return {};

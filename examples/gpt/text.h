@@ -10,7 +10,7 @@ namespace gpt {
 class Text {
  public:
   /// Collective over the world: rank 0 reads the file. Refuses one that cannot be read, has not a byte more than `sequence`,
-  /// or more than 1 GiB.
+  /// or more than 256 MiB.
   Text(const std::string& path, int sequence);
 
   /// Sequences first.. of a step: rows.length bytes from a place that depends on seed, step and sequence only. inputs and
