@@ -33,18 +33,15 @@ void Attention::resize(const Rows& rows, AttentionState& state) const {
   state.context.resize(rows.times(heads() * size_));
 }
 
-Attention::Head Attention::head(const AttentionState& state, const Rows& rows, int sequence, int index) const {
+Attention::Head Attention::head(const Rows& rows, int sequence, int index) const {
   const int group = index / queries_;
   const std::size_t first = product(sequence * rows.length, qkv_width()) + product(group * (queries_ + 2), size_);
   Head head{};
-  head.query_at = first + product(index % queries_, size_);
-  head.key_at = first + product(queries_, size_);
-  head.value_at = first + product(queries_ + 1, size_);
-  head.query = state.qkv.data() + head.query_at;
-  head.key = state.qkv.data() + head.key_at;
-  head.value = state.qkv.data() + head.value_at;
-  head.probabilities_at = product(sequence * heads() + index, rows.length) * static_cast<std::size_t>(rows.length);
-  head.context_at = product(sequence * rows.length, heads() * size_) + product(index, size_);
+  head.query = first + product(index % queries_, size_);
+  head.key = first + product(queries_, size_);
+  head.value = first + product(queries_ + 1, size_);
+  head.probabilities = product(sequence * heads() + index, rows.length) * static_cast<std::size_t>(rows.length);
+  head.context = product(sequence * rows.length, heads() * size_) + product(index, size_);
   head.is_first_of_group = index % queries_ == 0;
   return head;
 }
@@ -52,17 +49,18 @@ Attention::Head Attention::head(const AttentionState& state, const Rows& rows, i
 void Attention::forward(const float* x, const Rows& rows, AttentionState& state, float* y) const {
   const int width = qkv_width();
   const int length = rows.length;
+  const float* qkv = state.qkv.data();
   qkv_.forward(x, rows.count(), state.qkv.data());
   for (int sequence = 0; sequence < rows.sequences; ++sequence) {
     for (int index = 0; index < heads(); ++index) {
-      const Head head = this->head(state, rows, sequence, index);
-      float* probabilities = state.probabilities.data() + head.probabilities_at;
-      multiply(length, length, size_, scale_, {head.query, width}, {head.key, width, Side::kTransposed}, 0.0F,
+      const Head head = this->head(rows, sequence, index);
+      float* probabilities = state.probabilities.data() + head.probabilities;
+      multiply(length, length, size_, scale_, {qkv + head.query, width}, {qkv + head.key, width, Side::kTransposed}, 0.0F,
                probabilities, length);
       causal_softmax(probabilities, length);
       round_to(dtype_, probabilities, product(length, length));
-      multiply(length, size_, length, 1.0F, {probabilities, length}, {head.value, width}, 0.0F,
-               state.context.data() + head.context_at, heads() * size_);
+      multiply(length, size_, length, 1.0F, {probabilities, length}, {qkv + head.value, width}, 0.0F,
+               state.context.data() + head.context, heads() * size_);
     }
   }
   round_to(dtype_, state.context.data(), rows.times(heads() * size_));
@@ -77,7 +75,7 @@ void Attention::backward(const float* x, const float* dy, const Rows& rows, cons
   output_.backward(state.context.data(), dy, rows.count(), d_context_.data());
   for (int sequence = 0; sequence < rows.sequences; ++sequence)
     for (int index = 0; index < heads(); ++index)
-      head_backward(head(state, rows, sequence, index), state, rows.length);
+      head_backward(head(rows, sequence, index), state, rows.length);
   round_to(dtype_, d_qkv_.data(), rows.times(qkv_width()));
   qkv_.backward(x, d_qkv_.data(), rows.count(), dx);
 }
@@ -85,45 +83,28 @@ void Attention::backward(const float* x, const float* dy, const Rows& rows, cons
 void Attention::head_backward(const Head& head, const AttentionState& state, int length) {
   const int width = qkv_width();
   const int context_width = heads() * size_;
-  const float* probabilities = state.probabilities.data() + head.probabilities_at;
-  const float* d_context = d_context_.data() + head.context_at;
+  const float* qkv = state.qkv.data();
+  const float* probabilities = state.probabilities.data() + head.probabilities;
+  const float* d_context = d_context_.data() + head.context;
   const float so_far = head.is_first_of_group ? 0.0F : 1.0F;  // key and value get the gradients of all their queries
   multiply(length, size_, length, 1.0F, {probabilities, length, Side::kTransposed}, {d_context, context_width}, so_far,
-           d_qkv_.data() + head.value_at, width);
-  multiply(length, length, size_, 1.0F, {d_context, context_width}, {head.value, width, Side::kTransposed}, 0.0F,
+           d_qkv_.data() + head.value, width);
+  multiply(length, length, size_, 1.0F, {d_context, context_width}, {qkv + head.value, width, Side::kTransposed}, 0.0F,
            d_scores_.data(), length);
   causal_softmax_gradient(probabilities, length, d_scores_.data());
-  multiply(length, size_, length, scale_, {d_scores_.data(), length}, {head.key, width}, 0.0F,
-           d_qkv_.data() + head.query_at, width);
-  multiply(length, size_, length, scale_, {d_scores_.data(), length, Side::kTransposed}, {head.query, width}, so_far,
-           d_qkv_.data() + head.key_at, width);
+  multiply(length, size_, length, scale_, {d_scores_.data(), length}, {qkv + head.key, width}, 0.0F,
+           d_qkv_.data() + head.query, width);
+  multiply(length, size_, length, scale_, {d_scores_.data(), length, Side::kTransposed}, {qkv + head.query, width}, so_far,
+           d_qkv_.data() + head.key, width);
 }
 
 void Attention::show(const AttentionState& state, const Rows& rows) const {
-  observe::tensor({.name = "qkv",
-                   .kind = observe::Kind::kActvOut,
-                   .layer = layer_,
-                   .micro_batch = rows.micro_batch,
-                   .dimensions = 5,
-                   .shape = {rows.sequences, rows.length, groups_, queries_ + 2, size_},
-                   .split_dimension = 2,
-                   .data = state.qkv.data()});
-  observe::tensor({.name = "attention.scores",
-                   .kind = observe::Kind::kActvOut,
-                   .layer = layer_,
-                   .micro_batch = rows.micro_batch,
-                   .dimensions = 4,
-                   .shape = {rows.sequences, heads(), rows.length, rows.length},
-                   .split_dimension = 1,
-                   .data = state.probabilities.data()});
-  observe::tensor({.name = "attention.context",
-                   .kind = observe::Kind::kActvOut,
-                   .layer = layer_,
-                   .micro_batch = rows.micro_batch,
-                   .dimensions = 4,
-                   .shape = {rows.sequences, rows.length, heads(), size_},
-                   .split_dimension = 2,
-                   .data = state.context.data()});
+  const auto say = [&](const char* name, std::initializer_list<int> shape, int split, const Floats& data) {
+    observe::flow(name, observe::Kind::kActvOut, layer_, rows.micro_batch, shape, split, data.data());
+  };
+  say("qkv", {rows.sequences, rows.length, groups_, queries_ + 2, size_}, 2, state.qkv);
+  say("attention.scores", {rows.sequences, heads(), rows.length, rows.length}, 1, state.probabilities);
+  say("attention.context", {rows.sequences, rows.length, heads(), size_}, 2, state.context);
 }
 
 }  // namespace gpt

@@ -11,7 +11,6 @@ struct Rows {
   int sequences = 0;
   int length = 0;
   int micro_batch = observe::kNone;
-
   int count() const { return sequences * length; }
   std::size_t times(int width) const { return static_cast<std::size_t>(count()) * static_cast<std::size_t>(width); }
 };
@@ -32,32 +31,25 @@ struct AttentionState {
 class Attention {
  public:
   Attention(Bucket& bucket, const std::string& name, int layer, const Settings& settings, const Axis& tp);
-
   void resize(const Rows& rows, AttentionState& state) const;
-
   /// x, y: [rows, hidden].
   void forward(const float* x, const Rows& rows, AttentionState& state, float* y) const;
-
   /// dx: [rows, hidden], written.
   void backward(const float* x, const float* dy, const Rows& rows, const AttentionState& state, float* dx);
 
  private:
-  /// One head of one sequence in the arrays of a state.
+  /// Where one head of one sequence begins in the arrays of a state.
   struct Head {
-    const float* query;
-    const float* key;
-    const float* value;
-    std::size_t query_at, key_at, value_at;  // in qkv
-    std::size_t probabilities_at;
-    std::size_t context_at;
+    std::size_t query, key, value;  // in qkv
+    std::size_t probabilities;
+    std::size_t context;
     bool is_first_of_group;
   };
-  Head head(const AttentionState& state, const Rows& rows, int sequence, int index) const;
+  Head head(const Rows& rows, int sequence, int index) const;
   void head_backward(const Head& head, const AttentionState& state, int length);
   int heads() const { return groups_ * queries_; }
   int qkv_width() const { return groups_ * (queries_ + 2) * size_; }
   void show(const AttentionState& state, const Rows& rows) const;
-
   int layer_;
   int groups_;   // of this rank
   int queries_;  // a group

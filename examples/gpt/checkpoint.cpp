@@ -91,30 +91,23 @@ bool is_possible(const CheckpointHeader& header) {
          model.hidden % model.heads == 0 && model.heads % model.kv_heads == 0;
 }
 
-/// Calls run(position in the file, values, count) for each stretch of this rank's part that is in one piece in the file.
-template <class Run>
-void for_each_run(const Parameter& parameter, int tp_rank, std::size_t position, float* values, Run run) {
-  if (parameter.split_dimension != 1) {
-    const std::size_t before = parameter.split_dimension == 0 ? static_cast<std::size_t>(tp_rank) * parameter.count() : 0;
-    run(position + before * sizeof(float), values, parameter.count());
-    return;
-  }
-  const auto columns = static_cast<std::size_t>(parameter.columns);
-  const auto all_columns = static_cast<std::size_t>(parameter.shape[1]);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(parameter.rows); ++row)
-    run(position + (row * all_columns + static_cast<std::size_t>(tp_rank) * columns) * sizeof(float),
-        values + row * columns, columns);
-}
-
-/// The same for everything that this rank has.
+/// Calls run(position in the file, values, count) for each stretch of this rank's numbers that is in one piece in the file:
+/// a row, of a matrix whose columns are split, else all of a tensor's.
 template <class Run>
 void for_each_run(const Layout& layout, int tp_rank, const std::vector<Bucket*>& buckets, Run run) {
   for (Bucket* bucket : buckets) {
     const std::array<Floats*, 3> arrays = {&bucket->masters(), &bucket->exp_avg, &bucket->exp_avg_sq};
-    for (std::size_t group = 0; group < kGroups.size(); ++group)
-      for (const Parameter& parameter : bucket->parameters)
-        for_each_run(parameter, tp_rank, layout.position.at(kGroups[group] + parameter.name),
-                     arrays[group]->data() + parameter.offset, run);
+    for (std::size_t i = 0; i < kGroups.size() * bucket->parameters.size(); ++i) {
+      const std::size_t group = i % kGroups.size();
+      const Parameter& parameter = bucket->parameters[i / kGroups.size()];
+      const bool has_rows = parameter.split_dimension == 1;
+      const std::size_t count = has_rows ? static_cast<std::size_t>(parameter.columns) : parameter.count();
+      const std::size_t step = has_rows ? static_cast<std::size_t>(parameter.shape[1]) : count;
+      const std::size_t first = parameter.split_dimension == observe::kNotSplit ? 0 : static_cast<std::size_t>(tp_rank) * count;
+      const std::size_t position = layout.position.at(kGroups[group] + parameter.name);
+      for (std::size_t row = 0; row < parameter.count() / count; ++row)
+        run(position + (first + row * step) * sizeof(float), arrays[group]->data() + parameter.offset + row * count, count);
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "head.h"
+#include "ends.h"
 #include "layer.h"
 
 namespace gpt {
@@ -26,28 +26,18 @@ class Chunk {
  public:
   /// `index`: of all chunks of the model, `count` of them, in the order of the layers. Has the form of its weights only.
   Chunk(int index, int count, const Settings& settings, const Axis& tp);
-
   /// The weights with their first values; before anything below.
   void allocate(std::uint64_t seed, Dtype dtype);
-
-  bool has_embedding() const { return embedding_.has_value(); }
-  bool has_head() const { return head_.has_value(); }
-
   /// Room for a micro-batch of this form.
   void resize(const Rows& rows, ChunkState& state) const;
-
   /// From state.inputs or state.hidden.front() to state.hidden.back(), or to the logits.
   void forward(ChunkState& state);
-
-  /// has_head() only, after forward(): the mean loss; prepares backward of `share` times it.
+  /// Of the last chunk, after forward(): the mean loss; prepares backward of `share` times it.
   double loss(ChunkState& state, float share);
-
   /// From state.gradient, if there is no head, to state.gradient. `done` is called for each bucket of weights that this has
   /// passed, in the same order each time.
   void backward(ChunkState& state, const std::function<void(Bucket&)>& done);
-
   Floats next_byte_logits(const ChunkState& state) const;
-
   /// In the order of the layers.
   std::vector<std::unique_ptr<Bucket>> buckets;
 

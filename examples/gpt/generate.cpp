@@ -1,8 +1,7 @@
-#include "generate.h"
-
 #include <algorithm>
 
 #include "kernels.h"
+#include "tasks.h"
 
 namespace gpt {
 

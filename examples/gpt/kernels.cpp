@@ -32,12 +32,8 @@ inline float fast_exp(float x) {
   const float shifted = x * kLog2E + kRound;
   const float whole = shifted - kRound;
   const float r = (x - whole * kLn2High) - whole * kLn2Low;
-  float p = 1.9875691500e-4F;  // Cephes' polynomial for exp on [-ln2/2, ln2/2]
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
+  float p = (1.9875691500e-4F * r + 1.3981999507e-3F) * r + 8.3334519073e-3F;  // Cephes' polynomial
+  p = ((p * r + 4.1665795894e-2F) * r + 1.6666665459e-1F) * r + 5.0000001201e-1F;
   p = p * r * r + r + 1.0F;
   const std::int32_t power = static_cast<std::int32_t>(whole) + 127;
   return p * std::bit_cast<float>(power << 23);
@@ -64,13 +60,9 @@ GPT_VECTORISED void norm(const float* x, int rows, int width, const float* gain,
 #pragma omp simd reduction(+ : squares)
     for (int i = 0; i < width; ++i) squares += (x[i] - mean) * (x[i] - mean);
     const float inverse = 1.0F / std::sqrt(squares * share + kNormEpsilon);
-    if (bias != nullptr) {
 #pragma omp simd
-      for (int i = 0; i < width; ++i) y[i] = (x[i] - mean) * inverse * gain[i] + bias[i];
-    } else {
-#pragma omp simd
-      for (int i = 0; i < width; ++i) y[i] = x[i] * inverse * gain[i];
-    }
+    for (int i = 0; i < width; ++i) y[i] = (x[i] - mean) * inverse * gain[i];
+    if (bias != nullptr) add(bias, static_cast<std::size_t>(width), y);
     statistics[row] = {mean, inverse};
   }
 }
@@ -116,20 +108,10 @@ GPT_VECTORISED void gelu_gradient(const float* x, std::size_t count, float* grad
   }
 }
 
-GPT_VECTORISED void causal_softmax(float* scores, int length) {
+void causal_softmax(float* scores, int length) {
   for (int row = 0; row < length; ++row, scores += length) {
-    float top = scores[0];
-#pragma omp simd reduction(max : top)
-    for (int i = 0; i <= row; ++i) top = scores[i] > top ? scores[i] : top;
-    float total = 0;
-#pragma omp simd reduction(+ : total)
-    for (int i = 0; i <= row; ++i) {
-      scores[i] = fast_exp(scores[i] - top);
-      total += scores[i];
-    }
-    const float share = 1.0F / total;
-#pragma omp simd
-    for (int i = 0; i <= row; ++i) scores[i] *= share;
+    const float total = exponentials(scores, row + 1, largest(scores, row + 1));
+    scale(scores, static_cast<std::size_t>(row + 1), 1.0F / total);
     for (int i = row + 1; i < length; ++i) scores[i] = 0;
   }
 }
@@ -145,18 +127,12 @@ GPT_VECTORISED void causal_softmax_gradient(const float* probabilities, int leng
   }
 }
 
-GPT_VECTORISED void add_bias(float* x, int rows, int width, const float* bias) {
-  for (int row = 0; row < rows; ++row, x += width) {
-#pragma omp simd
-    for (int i = 0; i < width; ++i) x[i] += bias[i];
-  }
+void add_bias(float* x, int rows, int width, const float* bias) {
+  for (int row = 0; row < rows; ++row, x += width) add(bias, static_cast<std::size_t>(width), x);
 }
 
-GPT_VECTORISED void bias_gradient_add(const float* dy, int rows, int width, float* bias_gradient) {
-  for (int row = 0; row < rows; ++row, dy += width) {
-#pragma omp simd
-    for (int i = 0; i < width; ++i) bias_gradient[i] += dy[i];
-  }
+void bias_gradient_add(const float* dy, int rows, int width, float* bias_gradient) {
+  for (int row = 0; row < rows; ++row, dy += width) add(dy, static_cast<std::size_t>(width), bias_gradient);
 }
 
 GPT_VECTORISED void add(const float* x, std::size_t count, float* y) {
@@ -189,12 +165,11 @@ GPT_VECTORISED float largest(const float* x, int width) {
 }
 
 GPT_VECTORISED float exponentials(float* x, int width, float shift) {
+#pragma omp simd
+  for (int i = 0; i < width; ++i) x[i] = fast_exp(x[i] - shift);
   float total = 0;
 #pragma omp simd reduction(+ : total)
-  for (int i = 0; i < width; ++i) {
-    x[i] = fast_exp(x[i] - shift);
-    total += x[i];
-  }
+  for (int i = 0; i < width; ++i) total += x[i];
   return total;
 }
 

@@ -68,14 +68,8 @@ void Layer::backward(const Floats& input, const Rows& rows, const LayerState& st
 }
 
 void Layer::show(const char* name, observe::Kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const {
-  observe::tensor({.name = name,
-                   .kind = kind,
-                   .layer = number_,
-                   .micro_batch = rows.micro_batch,
-                   .dimensions = 3,
-                   .shape = {rows.sequences, rows.length, width},
-                   .split_dimension = is_split ? 2 : observe::kNotSplit,
-                   .data = data.data()});
+  observe::flow(name, kind, number_, rows.micro_batch, {rows.sequences, rows.length, width},
+                is_split ? 2 : observe::kNotSplit, data.data());
 }
 
 }  // namespace gpt

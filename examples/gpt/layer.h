@@ -22,7 +22,6 @@ class Layer {
  public:
   /// `number`: in the whole model, from 0. Adds its weights to the bucket.
   Layer(Bucket& bucket, int number, const Settings& settings, const Axis& tp);
-
   void resize(const Rows& rows, LayerState& state) const;
   /// input, output: [rows, hidden]
   void forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch, Floats& output) const;
@@ -31,7 +30,6 @@ class Layer {
 
  private:
   void show(const char* name, observe::Kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const;
-
   int number_;
   int hidden_;
   int ffn_;  // of this rank

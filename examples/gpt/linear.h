@@ -17,10 +17,8 @@ class Linear {
  public:
   Linear(Bucket& bucket, const std::string& name, int inputs, int outputs, Split split, bool has_bias, float deviation,
          const Axis& tp, Dtype dtype);
-
   /// x: [rows, inputs], y: [rows, outputs].
   void forward(const float* x, int rows, float* y) const;
-
   /// dx: [rows, inputs], written. Gradients of the weights are added to. The sum over tp runs while they are computed.
   void backward(const float* x, const float* dy, int rows, float* dx) const;
 

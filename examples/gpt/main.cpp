@@ -7,10 +7,9 @@
 #include <cstdio>
 
 #include "checkpoint.h"
-#include "generate.h"
 #include "matmul.h"
 #include "refusal.h"
-#include "train.h"
+#include "tasks.h"
 
 namespace gpt {
 

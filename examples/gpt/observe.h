@@ -6,22 +6,16 @@
 #include <mpi.h>
 
 #include <array>
+#include <initializer_list>
 
 namespace gpt::observe {
 
 enum class Kind {
-  kWeight,
-  kWeightUpdated,
-  kGradUnreduced,  // of this replica
-  kGradReduced,    // of all replicas
-  kActvIn,
-  kActvOut,
-  kActvGradIn,
-  kActvGradOut,
-  kExpAvg,
-  kExpAvgSq,
-  kInputTokens,
-  kOther,
+  kWeight, kWeightUpdated,
+  kGradUnreduced, kGradReduced,  // of this replica, of all replicas
+  kActvIn, kActvOut, kActvGradIn, kActvGradOut,
+  kExpAvg, kExpAvgSq,
+  kInputTokens, kOther
 };
 
 constexpr int kMostDimensions = 5;
@@ -40,16 +34,11 @@ struct Tensor {
   std::array<int, kMostDimensions> shape{};
   int split_dimension = kNotSplit;
   const void* data = nullptr;
-
-  /// Elements from one index of each dimension to the next.
-  std::array<long, kMostDimensions> strides() const {
-    std::array<long, kMostDimensions> steps{};
+  /// Elements from one index of a dimension to the next.
+  long stride(int dimension) const {
     long step = 1;
-    for (int i = dimensions - 1; i >= 0; --i) {
-      steps[static_cast<std::size_t>(i)] = step;
-      step *= shape[static_cast<std::size_t>(i)];
-    }
-    return steps;
+    for (int i = dimensions - 1; i > dimension; --i) step *= shape[static_cast<std::size_t>(i)];
+    return step;
   }
 };
 
@@ -62,6 +51,14 @@ inline void group(const char* /*name*/, MPI_Comm /*comm*/) {}
 inline void counter(const char* /*name*/, double /*value*/) {}
 
 inline void tensor(const Tensor& /*tensor*/) {}
+
+/// tensor() for what flows through a layer. `split`: the dimension that tp ranks share.
+inline void flow(const char* name, Kind kind, int layer, int micro_batch, std::initializer_list<int> shape, int split,
+                 const void* data) {
+  Tensor one{.name = name, .kind = kind, .layer = layer, .micro_batch = micro_batch, .split_dimension = split, .data = data};
+  for (const int extent : shape) one.shape[static_cast<std::size_t>(one.dimensions++)] = extent;
+  tensor(one);
+}
 
 /// A stretch of time with a name; regions nest. "forward" and "backward" have a micro-batch and a chunk, "layer" has a layer.
 class Region {

@@ -54,14 +54,13 @@ void Bucket::masters_changed() {
 }
 
 void Bucket::show(observe::Kind kind, const Floats& array) const {
-  for (const Parameter& parameter : parameters)
-    observe::tensor({.name = parameter.name.c_str(),
-                     .kind = kind,
-                     .layer = parameter.layer,
-                     .dimensions = static_cast<int>(parameter.shape.size()),
-                     .shape = {parameter.rows, parameter.columns},
-                     .split_dimension = parameter.split_dimension,
-                     .data = array.data() + parameter.offset});
+  for (const Parameter& parameter : parameters) {
+    const auto say = [&](std::initializer_list<int> shape) {
+      observe::flow(parameter.name.c_str(), kind, parameter.layer, observe::kNone, shape, parameter.split_dimension,
+                    array.data() + parameter.offset);
+    };
+    parameter.shape.size() > 1 ? say({parameter.rows, parameter.columns}) : say({parameter.rows});
+  }
 }
 
 }  // namespace gpt

@@ -37,7 +37,6 @@ struct Parameter {
   std::size_t offset = 0;  // in the bucket's arrays
   float* value = nullptr;
   float* gradient = nullptr;
-
   std::size_t count() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
 };
 
@@ -46,20 +45,15 @@ struct Parameter {
 class Bucket {
  public:
   Bucket(const Axis& tp, int layer) : tp_(tp), layer_(layer) {}
-
   Parameter& add(std::string name, std::vector<int> shape, int split_dimension, float mean, float deviation);
-
   /// First values depend on seed, name and place in the whole weight only, not on how it is split.
   void allocate(std::uint64_t seed, Dtype dtype);
-
   /// The numbers that the optimizer works on, float32: with bf16 `values` are these, rounded.
   Floats& masters() { return masters_.empty() ? values : masters_; }
   /// To be called when masters() have changed.
   void masters_changed();
-
   /// Tells the observer of this array of each parameter.
   void show(observe::Kind kind, const Floats& array) const;
-
   std::deque<Parameter> parameters;
   Floats values;
   Floats gradients;

@@ -102,7 +102,7 @@ void Pipeline::backward(const Action& action) {
   if (!is_first(action.chunk))
     MPI_Isend(state.gradient.data(), count, MPI_FLOAT, previous_stage(), tag(action.kind, action.micro_batch, index - 1),
               place_.pp.comm, &flight->sends[1]);
-  give_back(action.chunk, std::move(flight));
+  free_[at(action.chunk)].push_back(std::move(flight));
 }
 
 void Pipeline::bucket_done(Bucket& bucket, const Action& action) {
@@ -117,8 +117,8 @@ std::unique_ptr<Pipeline::Flight> Pipeline::take_flight(int chunk, const Rows& r
     int has_left = 0;
     MPI_Testall(2, candidate->sends.data(), &has_left, MPI_STATUSES_IGNORE);
     if (has_left == 0) continue;
-    std::swap(candidate, free_[at(chunk)].back());
-    flight = std::move(free_[at(chunk)].back());
+    flight = std::move(candidate);
+    candidate = std::move(free_[at(chunk)].back());
     free_[at(chunk)].pop_back();
     break;
   }
@@ -126,8 +126,6 @@ std::unique_ptr<Pipeline::Flight> Pipeline::take_flight(int chunk, const Rows& r
   chunks_[at(chunk)]->resize(rows, flight->state);
   return flight;
 }
-
-void Pipeline::give_back(int chunk, std::unique_ptr<Flight> flight) { free_[at(chunk)].push_back(std::move(flight)); }
 
 void Pipeline::wait_for_sends() {
   for (auto& flights : free_)
@@ -142,7 +140,7 @@ Floats Pipeline::next_byte_logits(const Bytes& sequence) {
     flight->state.inputs = sequence;
     pass_forward({Action::Kind::kForward, 0, chunk}, *flight);
     if (is_last(chunk)) logits = chunks_[at(chunk)]->next_byte_logits(flight->state);
-    give_back(chunk, std::move(flight));
+    free_[at(chunk)].push_back(std::move(flight));
   }
   MPI_Bcast(logits.data(), kVocabulary, MPI_FLOAT, place_.pp.size - 1, place_.pp.comm);
   wait_for_sends();

@@ -15,7 +15,6 @@ struct Axis {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 1;
-
   bool is_first() const { return rank == 0; }
   bool is_last() const { return rank == size - 1; }
 };
@@ -28,7 +27,6 @@ class Place {
   ~Place();
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
-
   Axis tp;
   Axis dp;
   Axis pp;

@@ -13,10 +13,8 @@ class Reduction {
  public:
   /// The bucket's gradients of this replica are final: their sum over `dp` starts, in place.
   void start(Bucket& bucket, MPI_Comm dp);
-
   /// Lets the MPI library work on what was started; many only do when they are called.
   void progress();
-
   /// Waits for all sums.
   void finish();
 

@@ -16,7 +16,6 @@ struct Action {
   Kind kind = Kind::kForward;
   int micro_batch = 0;
   int chunk = 0;
-
   bool operator==(const Action&) const = default;
 };
 

@@ -14,13 +14,7 @@ namespace gpt {
 
 namespace {
 
-constexpr ModelShape kDefaultShape = {.layers = 4,
-                                      .hidden = 128,
-                                      .heads = 4,
-                                      .kv_heads = -1,
-                                      .ffn = -1,
-                                      .sequence = 64,
-                                      .rms_norm = 0};
+constexpr ModelShape kDefaultShape = {.layers = 4, .hidden = 128, .heads = 4, .sequence = 64, .rms_norm = 0};
 constexpr int kMost = 1 << 24;  // of anything that is counted: products of two fit into 64 bits
 constexpr int kMostTagged = 1 << 12;  // micro-batches and chunks: twice their product is the largest tag of a message
 
@@ -38,7 +32,7 @@ void add_model_options(CLI::App& app, ModelShape& model) {
       ->check(CLI::IsMember({"layer", "rms"}));
 }
 
-void add_training_options(CLI::App& app, Settings& settings) {
+void add_run_options(CLI::App& app, Settings& settings) {
   const CLI::Range count(1, kMost);
   app.add_option("--dp", settings.dp, "Replicas that share the batch")->check(count);
   app.add_option("--tp", settings.tp, "Ranks that share each layer")->check(count);
@@ -62,9 +56,6 @@ void add_training_options(CLI::App& app, Settings& settings) {
   app.add_option("--checkpoint", settings.checkpoint, "File to write after the last step");
   app.add_option("--load", settings.load, "Checkpoint to go on from");
   app.add_flag("--times", settings.has_times, "Print the milliseconds of each step");
-}
-
-void add_generation_options(CLI::App& app, Settings& settings) {
   app.add_option("--generate", settings.prompt, "Go on with this text after the last step")
       ->each([&settings](const std::string&) { settings.is_generating = true; });
   app.add_option("--tokens", settings.tokens, "Bytes to generate")->check(CLI::Range(1, kMost));
@@ -94,10 +85,6 @@ void must_divide(const char* what, int divisor, const std::string& whole_name, i
   if (whole % divisor != 0)
     throw Refusal(std::string(what) + " " + std::to_string(divisor) + " does not divide " + whole_name + " (" +
                   std::to_string(whole) + ")");
-}
-
-void must_be_a_number(const char* what, float value) {
-  if (!std::isfinite(value)) throw Refusal(std::string(what) + " is not a number");
 }
 
 void check_world(const Settings& settings) {
@@ -136,8 +123,7 @@ Settings read_settings(int argc, char** argv, std::string& help) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_model_options(app, settings.model);
   app.option_defaults()->always_capture_default();
-  add_training_options(app, settings);
-  add_generation_options(app, settings);
+  add_run_options(app, settings);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -150,9 +136,8 @@ Settings read_settings(int argc, char** argv, std::string& help) {
   if (app.count("--chunks") == 0 && is_interleaved) settings.chunks = 2;
   if (settings.chunks > 1 && !is_interleaved) throw Refusal("--chunks is for --schedule interleaved");
   if (settings.is_generating && settings.prompt.empty()) throw Refusal("--generate: the prompt is empty");
-  must_be_a_number("--learning-rate", settings.learning_rate);
-  must_be_a_number("--clip", settings.clip);
-  must_be_a_number("--temperature", settings.temperature);
+  if (!std::isfinite(settings.learning_rate + settings.clip + settings.temperature))
+    throw Refusal("--learning-rate, --clip and --temperature have to be finite");
   check_world(settings);
   settings.model = settings.load.empty() ? with_defaults(settings.model) : loaded_shape(settings.model, settings.load);
   check_splits(settings);

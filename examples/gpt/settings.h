@@ -21,7 +21,6 @@ struct ModelShape {
   int ffn = -1;       // width inside the MLP
   int sequence = -1;  // positions that were learned
   int rms_norm = -1;  // 1: RMS norm, 0: layer norm
-
   int head_size() const { return hidden / heads; }
   int queries_per_group() const { return heads / kv_heads; }
 };
@@ -31,11 +30,9 @@ struct ShapeField {
   int ModelShape::*value;
 };
 inline constexpr ShapeField kShapeFields[] = {
-    {"layers", &ModelShape::layers},     {"hidden", &ModelShape::hidden},
-    {"heads", &ModelShape::heads},       {"kv_heads", &ModelShape::kv_heads},
-    {"ffn", &ModelShape::ffn},           {"sequence", &ModelShape::sequence},
-    {"rms_norm", &ModelShape::rms_norm},
-};
+    {"layers", &ModelShape::layers}, {"hidden", &ModelShape::hidden}, {"heads", &ModelShape::heads},
+    {"kv_heads", &ModelShape::kv_heads}, {"ffn", &ModelShape::ffn}, {"sequence", &ModelShape::sequence},
+    {"rms_norm", &ModelShape::rms_norm}};
 
 struct Settings {
   ModelShape model;
@@ -59,7 +56,6 @@ struct Settings {
   std::string prompt;
   int tokens = 128;  // to generate
   float temperature = 0;  // 0: always the likeliest byte
-
   int micro_batch_size() const { return batch / (dp * micro_batches); }
 };
 

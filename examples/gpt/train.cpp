@@ -1,11 +1,10 @@
-#include "train.h"
-
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 
 #include "kernels.h"
+#include "tasks.h"
 
 namespace gpt {
 
@@ -14,6 +13,12 @@ namespace {
 constexpr float kBeta1 = 0.9F;
 constexpr float kBeta2 = 0.999F;
 constexpr float kEpsilon = 1e-8F;
+
+/// What all ranks know of a step.
+struct StepResult {
+  double loss = 0;
+  double gradient_norm = 0;  // of all gradients of the model, before clipping
+};
 
 /// Of this rank's gradients, each of the model on one rank of a replica only.
 double squares_of(const Pipeline& pipeline, const Place& place) {
@@ -55,8 +60,6 @@ void update(int step, const Settings& settings, double gradient_norm, Pipeline& 
   }
 }
 
-}  // namespace
-
 StepResult train_step(int step, const Settings& settings, const Place& place, const Text& text, Pipeline& pipeline) {
   observe::step_begin(step);
   const double loss = pipeline.run(step, text);
@@ -67,6 +70,8 @@ StepResult train_step(int step, const Settings& settings, const Place& place, co
   observe::step_end(step);
   return result;
 }
+
+}  // namespace
 
 void train(int first, const Settings& settings, const Place& place, Pipeline& pipeline) {
   if (first >= settings.steps) return;

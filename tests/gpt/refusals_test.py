@@ -26,7 +26,7 @@ IMPOSSIBLE = [
     (["--batch", 0], {}, "--batch: Value 0 not in range"),
     (["--steps", "many"], {}, "--steps: Value many not in range"),
     (["--steps", -1], {}, "--steps: Value -1 not in range"),
-    (["--learning-rate", "nan"], {}, "--learning-rate is not a number"),
+    (["--learning-rate", "nan"], {}, "--learning-rate, --clip and --temperature have to be finite"),
     (["--no-such-option"], {}, "--no-such-option"),
     (["--generate", ""], {}, "--generate: the prompt is empty"),
     (["--hidden", 1 << 23], {}, "a model or micro-batch of this size does not fit"),

@@ -1,9 +1,35 @@
-#include "head.h"
+#include "ends.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace gpt {
+
+Embedding::Embedding(Bucket& bucket, const Settings& settings)
+    : hidden_(settings.model.hidden),
+      dtype_(settings.dtype),
+      bytes_(bucket.add("embedding.bytes", {kVocabulary, hidden_}, observe::kNotSplit, 0.0F, kDeviation)),
+      positions_(bucket.add("embedding.positions", {settings.model.sequence, hidden_}, observe::kNotSplit, 0.0F, kDeviation)) {}
+
+void Embedding::forward(const Bytes& tokens, const Rows& rows, Floats& y) const {
+  observe::flow("input_tokens", observe::Kind::kInputTokens, observe::kNone, rows.micro_batch,
+                {rows.sequences, rows.length}, observe::kNotSplit, tokens.data());
+  const auto width = static_cast<std::size_t>(hidden_);
+  for (std::size_t row = 0; row < rows.times(1); ++row) {
+    const float* byte = bytes_.value + tokens[row] * width;
+    const float* position = positions_.value + row % static_cast<std::size_t>(rows.length) * width;
+    sum(byte, position, width, y.data() + row * width);
+  }
+  round_to(dtype_, y.data(), rows.times(hidden_));
+}
+
+void Embedding::backward(const Bytes& tokens, const Rows& rows, const Floats& dy) const {
+  const auto width = static_cast<std::size_t>(hidden_);
+  for (std::size_t row = 0; row < rows.times(1); ++row) {
+    add(dy.data() + row * width, width, bytes_.gradient + tokens[row] * width);
+    add(dy.data() + row * width, width, positions_.gradient + row % static_cast<std::size_t>(rows.length) * width);
+  }
+}
 
 Head::Head(Bucket& bucket, const Settings& settings, const Axis& tp)
     : hidden_(settings.model.hidden),
@@ -22,13 +48,8 @@ void Head::resize(const Rows& rows, HeadState& state) const {
 void Head::forward(const Floats& x, const Rows& rows, HeadState& state) const {
   norm_.forward(x, rows.count(), state.normed, state.statistics);
   output_.forward(state.normed.data(), rows.count(), state.logits.data());
-  observe::tensor({.name = "logits",
-                   .kind = observe::Kind::kActvOut,
-                   .micro_batch = rows.micro_batch,
-                   .dimensions = 3,
-                   .shape = {rows.sequences, rows.length, vocabulary_},
-                   .split_dimension = 2,
-                   .data = state.logits.data()});
+  observe::flow("logits", observe::Kind::kActvOut, observe::kNone, rows.micro_batch,
+                {rows.sequences, rows.length, vocabulary_}, 2, state.logits.data());
 }
 
 // log(sum of exp(logit)) - logit of the target, where both, and the largest logit that keeps exp() small, come from all ranks.
