@@ -15,10 +15,7 @@ std::uint8_t choose(Floats logits, float temperature, std::uint64_t random) {
   const float total = exponentials(logits.data(), kVocabulary, shift);
   float left = total * static_cast<float>(random >> 40) / static_cast<float>(1 << 24);
   std::uint8_t byte = 0;
-  for (; byte < kVocabulary - 1; ++byte) {
-    left -= logits[byte];
-    if (left < 0) break;
-  }
+  while (byte < kVocabulary - 1 && (left -= logits[byte]) >= 0) ++byte;
   return byte;
 }
 

@@ -32,8 +32,8 @@ inline float fast_exp(float x) {
   const float shifted = x * kLog2E + kRound;
   const float whole = shifted - kRound;
   const float r = (x - whole * kLn2High) - whole * kLn2Low;
-  float p = (1.9875691500e-4F * r + 1.3981999507e-3F) * r + 8.3334519073e-3F;  // Cephes' polynomial
-  p = ((p * r + 4.1665795894e-2F) * r + 1.6666665459e-1F) * r + 5.0000001201e-1F;
+  float p = (r * (1.0F / 5040.0F) + 1.0F / 720.0F) * r + 1.0F / 120.0F;  // Taylor's series: |r| <= ln(2) / 2, so r^8 / 8! < 6e-9
+  p = ((p * r + 1.0F / 24.0F) * r + 1.0F / 6.0F) * r + 0.5F;
   p = p * r * r + r + 1.0F;
   const std::int32_t power = static_cast<std::int32_t>(whole) + 127;
   return p * std::bit_cast<float>(power << 23);

@@ -49,7 +49,8 @@ float exponentials(float* x, int width, float shift);
 
 /// One step of Adam. `correction1`, `correction2`: 1 - beta1^t and 1 - beta2^t.
 struct AdamStep {
-  float learning_rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
+  float learning_rate = 0, correction1 = 1, correction2 = 1, gradient_scale = 1;
+  float beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F;
 };
 void adam(const AdamStep& step, std::size_t count, const float* gradient, float* value, float* exp_avg, float* exp_avg_sq);
 

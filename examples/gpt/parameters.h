@@ -5,7 +5,6 @@
 #include <cmath>
 #include <deque>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "observe.h"

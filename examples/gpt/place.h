@@ -16,7 +16,6 @@ struct Axis {
   int rank = 0;
   int size = 1;
   bool is_first() const { return rank == 0; }
-  bool is_last() const { return rank == size - 1; }
 };
 
 /// world rank = tp + TP * (dp + DP * pp): shares of a layer are neighbours, then replicas, then stages (Megatron's order).

@@ -4,18 +4,12 @@
 
 namespace gpt {
 
-namespace {
-
-void broadcast_from(int root, std::string& text) {
+void broadcast(std::string& text, int root) {
   std::uint64_t bytes = text.size();
   MPI_Bcast(&bytes, 1, MPI_UINT64_T, root, MPI_COMM_WORLD);
   text.resize(bytes);
   MPI_Bcast(text.data(), static_cast<int>(bytes), MPI_CHAR, root, MPI_COMM_WORLD);
 }
-
-}  // namespace
-
-void broadcast(std::string& text) { broadcast_from(0, text); }
 
 void refuse_together(const std::string& problem) {
   int rank = 0;
@@ -27,7 +21,7 @@ void refuse_together(const std::string& problem) {
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (first == ranks) return;
   std::string text = problem;
-  broadcast_from(first, text);
+  broadcast(text, first);
   throw Refusal(text);
 }
 

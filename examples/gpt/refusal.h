@@ -18,7 +18,7 @@ struct Refusal : std::runtime_error {
 /// rank that has a problem on all ranks, so that nobody is left waiting.
 void refuse_together(const std::string& problem);
 
-/// Collective over the world: rank 0's text on every rank.
-void broadcast(std::string& text);
+/// Collective over the world: that rank's text on every rank.
+void broadcast(std::string& text, int root = 0);
 
 }  // namespace gpt

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,10 +27,8 @@ void add_model_options(CLI::App& app, ModelShape& model) {
   app.add_option("--kv-heads", model.kv_heads, "Heads of keys and values (as many as --heads)")->check(count);
   app.add_option("--ffn", model.ffn, "Width inside the MLP (4 x hidden)")->check(count);
   app.add_option("--sequence", model.sequence, "Bytes of a sequence (64)")->check(count);
-  app.add_option_function<std::string>(
-         "--norm", [&model](const std::string& name) { model.rms_norm = name == "rms" ? 1 : 0; },
-         "layer or rms (layer)")
-      ->check(CLI::IsMember({"layer", "rms"}));
+  const auto set_norm = [&model](const std::string& name) { model.rms_norm = name == "rms" ? 1 : 0; };
+  app.add_option_function<std::string>("--norm", set_norm, "layer or rms (layer)")->check(CLI::IsMember({"layer", "rms"}));
 }
 
 void add_run_options(CLI::App& app, Settings& settings) {
@@ -37,19 +36,14 @@ void add_run_options(CLI::App& app, Settings& settings) {
   app.add_option("--dp", settings.dp, "Replicas that share the batch")->check(count);
   app.add_option("--tp", settings.tp, "Ranks that share each layer")->check(count);
   app.add_option("--pp", settings.pp, "Pipeline stages")->check(count);
-  app.add_option("--schedule", settings.schedule, "Order of a stage's work")
-      ->check(CLI::IsMember(schedule_names()));
+  app.add_option("--schedule", settings.schedule, "Order of a stage's work")->check(CLI::IsMember(schedule_names()));
   app.add_option("--chunks", settings.chunks, "Model chunks a stage, with --schedule interleaved (2)")->check(count);
   app.add_option("--steps", settings.steps, "Steps in all, with those of --load")->check(CLI::Range(0, kMost));
   app.add_option("--batch", settings.batch, "Sequences a step")->check(count);
-  app.add_option("--micro-batches", settings.micro_batches, "Pieces of a replica's batch")
-      ->check(CLI::Range(1, kMostTagged));
+  app.add_option("--micro-batches", settings.micro_batches, "Pieces of a replica's batch")->check(CLI::Range(1, kMostTagged));
   app.add_option("--seed", settings.seed, "Of the first weights and of the batches");
-  app.add_option_function<std::string>(
-         "--dtype",
-         [&settings](const std::string& name) { settings.dtype = name == "bf16" ? Dtype::kBf16 : Dtype::kFp32; },
-         "fp32 or bf16 (fp32)")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
+  const auto set_dtype = [&settings](const std::string& name) { settings.dtype = name == "bf16" ? Dtype::kBf16 : Dtype::kFp32; };
+  app.add_option_function<std::string>("--dtype", set_dtype, "fp32 or bf16 (fp32)")->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--learning-rate", settings.learning_rate, "Adam's")->check(CLI::Range(0.0, 10.0));
   app.add_option("--clip", settings.clip, "Largest norm of the gradients; 0: any")->check(CLI::NonNegativeNumber);
   app.add_option("--data", settings.data, "Text to learn");
@@ -59,8 +53,7 @@ void add_run_options(CLI::App& app, Settings& settings) {
   app.add_option("--generate", settings.prompt, "Go on with this text after the last step")
       ->each([&settings](const std::string&) { settings.is_generating = true; });
   app.add_option("--tokens", settings.tokens, "Bytes to generate")->check(CLI::Range(1, kMost));
-  app.add_option("--temperature", settings.temperature, "0: always the likeliest byte")
-      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--temperature", settings.temperature, "0: always the likeliest byte")->check(CLI::Range(0.0, 100.0));
 }
 
 ModelShape with_defaults(ModelShape model) {
@@ -95,6 +88,18 @@ void check_world(const Settings& settings) {
                   std::to_string(settings.pp) + " is not the number of ranks (" + std::to_string(ranks) + ")");
 }
 
+/// Messages and matrices are counted in int; weights and what is kept of a micro-batch have to be somewhere.
+void check_size(const Settings& settings) {
+  const ModelShape& model = settings.model;
+  const double layers = 1.0 * model.layers / settings.pp;
+  const double largest = 1.0 * settings.micro_batch_size() * model.sequence *
+                         std::max({1.0 * model.ffn, 3.0 * model.hidden, 1.0 * model.heads * model.sequence});
+  const double weights = layers / settings.tp * model.hidden * (4.0 * model.hidden + 2.0 * model.ffn);
+  const double memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (largest > 2e9 || 1.0 * model.ffn * model.hidden > 1e8 || 16.0 * (weights + layers * largest) > memory_bytes)
+    throw Refusal("a model or micro-batch of this size does not fit");
+}
+
 void check_splits(const Settings& settings) {
   const ModelShape& model = settings.model;
   must_divide("--heads", model.heads, "the hidden size", model.hidden);
@@ -110,9 +115,7 @@ void check_splits(const Settings& settings) {
     throw Refusal("--dp " + std::to_string(settings.dp) + " x --micro-batches " + std::to_string(settings.micro_batches) +
                   " does not divide --batch (" + std::to_string(settings.batch) + ")");
   if (settings.schedule == "interleaved") must_divide("interleaved: --pp", settings.pp, "--micro-batches", settings.micro_batches);
-  // Messages and matrices are counted in int.
-  const double largest = 1.0 * settings.micro_batch_size() * model.sequence * std::max({model.ffn, 3 * model.hidden, model.heads * model.sequence});
-  if (largest > 2e9 || 1.0 * model.ffn * model.hidden > 1e8) throw Refusal("a model or micro-batch of this size does not fit");
+  check_size(settings);
 }
 
 }  // namespace

@@ -10,10 +10,6 @@ namespace gpt {
 
 namespace {
 
-constexpr float kBeta1 = 0.9F;
-constexpr float kBeta2 = 0.999F;
-constexpr float kEpsilon = 1e-8F;
-
 /// What all ranks know of a step.
 struct StepResult {
   double loss = 0;
@@ -41,14 +37,10 @@ StepResult result_of(double loss, const Pipeline& pipeline, const Place& place) 
 void update(int step, const Settings& settings, double gradient_norm, Pipeline& pipeline) {
   const observe::Region region("optimizer");
   const bool is_too_long = settings.clip > 0 && gradient_norm > static_cast<double>(settings.clip);
-  const AdamStep adam_step{
-      .learning_rate = settings.learning_rate,
-      .beta1 = kBeta1,
-      .beta2 = kBeta2,
-      .epsilon = kEpsilon,
-      .correction1 = 1.0F - static_cast<float>(std::pow(static_cast<double>(kBeta1), step + 1)),
-      .correction2 = 1.0F - static_cast<float>(std::pow(static_cast<double>(kBeta2), step + 1)),
-      .gradient_scale = is_too_long ? settings.clip / static_cast<float>(gradient_norm) : 1.0F};
+  AdamStep adam_step{.learning_rate = settings.learning_rate,
+                     .gradient_scale = is_too_long ? settings.clip / static_cast<float>(gradient_norm) : 1.0F};
+  adam_step.correction1 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta1), step + 1));
+  adam_step.correction2 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta2), step + 1));
   for (Bucket* bucket : pipeline.buckets()) {
     bucket->show(observe::Kind::kWeight, bucket->values);
     adam(adam_step, bucket->gradients.size(), bucket->gradients.data(), bucket->masters().data(), bucket->exp_avg.data(),

@@ -30,6 +30,7 @@ IMPOSSIBLE = [
     (["--no-such-option"], {}, "--no-such-option"),
     (["--generate", ""], {}, "--generate: the prompt is empty"),
     (["--hidden", 1 << 23], {}, "a model or micro-batch of this size does not fit"),
+    (["--hidden", 4096, "--layers", 4096], {}, "a model or micro-batch of this size does not fit"),
     (["--data", "/no/such/file"], {"pp": 2}, "/no/such/file: No such file or directory"),
     (["--data", "/usr/share"], {"dp": 2}, "/usr/share: "),
     (["--data", "/dev/null"], {"tp": 2}, "/dev/null: 0 bytes are too few for sequences of 16"),
