@@ -35,7 +35,7 @@ void Linear::backward(const float* x, const float* dy, int rows, float* dx) cons
     MPI_Iallreduce(MPI_IN_PLACE, dx, static_cast<int>(count), MPI_FLOAT, MPI_SUM, tp_.comm, &sum);
   multiply(outputs, inputs, rows, 1.0F, {dy, outputs, Side::kTransposed}, {x, inputs}, 1.0F, weight_.gradient, inputs);
   if (bias_ != nullptr) bias_gradient_add(dy, rows, outputs, bias_->gradient);
-  MPI_Wait(&sum, MPI_STATUS_IGNORE);
+  if (sum != MPI_REQUEST_NULL) MPI_Wait(&sum, MPI_STATUS_IGNORE);
   round_to(dtype_, dx, count);
 }
 

@@ -25,8 +25,8 @@ void run(const Settings& settings) {
     write_checkpoint(settings.checkpoint, {.model = settings.model, .step = std::max(first, settings.steps)}, place,
                      pipeline.buckets());
   if (!settings.is_generating) return;
-  const std::string text = generate(settings, pipeline);
-  if (place.is_world_first) std::printf("%s%s\n", settings.prompt.c_str(), text.c_str());
+  const std::string text = settings.prompt + generate(settings, pipeline) + "\n";
+  if (place.is_world_first) std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 int run_program(int argc, char** argv) {

@@ -6,9 +6,11 @@ namespace gpt {
 
 namespace {
 
-Axis make_axis(int color, int key) {
+/// The name is for those who look at the program.
+Axis make_axis(const char* name, int color, int key) {
   Axis axis;
   MPI_Comm_split(MPI_COMM_WORLD, color, key, &axis.comm);
+  MPI_Comm_set_name(axis.comm, name);
   MPI_Comm_rank(axis.comm, &axis.rank);
   MPI_Comm_size(axis.comm, &axis.size);
   return axis;
@@ -23,12 +25,15 @@ Place::Place(const Settings& settings) {
   const int tp_index = rank % settings.tp;
   const int dp_index = rank / settings.tp % settings.dp;
   const int pp_index = rank / settings.tp / settings.dp;
-  tp = make_axis(dp_index + settings.dp * pp_index, tp_index);
-  dp = make_axis(tp_index + settings.tp * pp_index, dp_index);
-  pp = make_axis(tp_index + settings.tp * dp_index, pp_index);
-  model = make_axis(dp_index, rank);
+  tp = make_axis("tp", dp_index + settings.dp * pp_index, tp_index);
+  dp = make_axis("dp", tp_index + settings.tp * pp_index, dp_index);
+  pp = make_axis("pp", tp_index + settings.tp * dp_index, pp_index);
+  model = make_axis("replica", dp_index, rank);
   dp_of_chunk.resize(static_cast<std::size_t>(settings.chunks));
-  for (MPI_Comm& comm : dp_of_chunk) MPI_Comm_dup(dp.comm, &comm);
+  for (MPI_Comm& comm : dp_of_chunk) {
+    MPI_Comm_dup(dp.comm, &comm);
+    MPI_Comm_set_name(comm, "dp");
+  }
   observe::group("tp", tp.comm);
   observe::group("dp", dp.comm);
   observe::group("pp", pp.comm);

@@ -6,15 +6,14 @@ void Reduction::start(Bucket& bucket, MPI_Comm dp) {
   bucket.show(observe::Kind::kGradUnreduced, bucket.gradients);
   int replicas = 1;
   MPI_Comm_size(dp, &replicas);
-  MPI_Request request = MPI_REQUEST_NULL;
   if (replicas > 1)
     MPI_Iallreduce(MPI_IN_PLACE, bucket.gradients.data(), static_cast<int>(bucket.gradients.size()), MPI_FLOAT, MPI_SUM,
-                   dp, &request);
-  requests_.push_back(request);
+                   dp, &requests_.emplace_back(MPI_REQUEST_NULL));
   buckets_.push_back(&bucket);
 }
 
 void Reduction::progress() {
+  if (requests_.empty()) return;
   int is_done = 0;
   MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_done, MPI_STATUSES_IGNORE);
 }

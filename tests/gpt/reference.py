@@ -64,7 +64,7 @@ class Model:
         """logits: [rows, length, 256]"""
         length = tokens.shape[1]
         mask = torch.full((length, length), -math.inf).triu(1)
-        x = self.weights["embedding.bytes"][tokens] + self.weights["embedding.positions"][:length]
+        x = F.embedding(tokens, self.weights["embedding.bytes"]) + self.weights["embedding.positions"][:length]
         for layer in range(self.layers):
             name = f"layers.{layer}"
             x = x + self.attention(self.norm(x, name + ".norm1"), name + ".attention", mask)

@@ -55,7 +55,7 @@ class Refusals(program.Case):
             self.assertNotIn(word, done.stderr + done.stdout)
 
     def test_what_is_impossible(self):
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they wait more than they work
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:  # they wait more than they work
             runs = [pool.submit(self.start, [*SMALL, "--steps", 2, *words], **split) for words, split, _ in IMPOSSIBLE]
         for (words, split, expected), run in zip(IMPOSSIBLE, runs):
             with self.subTest(words=words, split=split):
