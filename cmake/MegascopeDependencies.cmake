@@ -1,7 +1,8 @@
 # One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
-#   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM)
+#   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM),
+#   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; for examples/gpt, nothing of ours uses it)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
@@ -73,6 +74,8 @@ if(NOT MEGASCOPE_WITH_SLURM STREQUAL "OFF")
     megascope_require(slurm libslurm-dev)
   endif()
 endif()
+
+megascope_find_library(openblas HEADER openblas_config.h LIBRARY openblas)
 
 # There is no code behind these yet: asking for them is an error instead of a silent nothing.
 foreach(feature IN ITEMS CUDA LIVE FORTRAN)

@@ -1,0 +1,58 @@
+// A GPT that trains over MPI: README.md says how it is split, observe.h where it can be watched.
+//
+//   mpirun -n 4 megascope-gpt --tp 2 --pp 2 --steps 100 --generate "The GNU "
+
+#include <mpi.h>
+
+#include <cstdio>
+
+#include "checkpoint.h"
+#include "matmul.h"
+#include "refusal.h"
+#include "tasks.h"
+
+namespace gpt {
+
+namespace {
+
+void run(const Settings& settings) {
+  set_up_multiply();
+  const Place place(settings);
+  Pipeline pipeline(settings, place);
+  const int first = settings.load.empty() ? 0 : load_checkpoint(settings.load, place, pipeline.buckets());
+  train(first, settings, place, pipeline);
+  if (!settings.checkpoint.empty())
+    write_checkpoint(settings.checkpoint, {.model = settings.model, .step = std::max(first, settings.steps)}, place,
+                     pipeline.buckets());
+  if (!settings.is_generating) return;
+  const std::string text = settings.prompt + generate(settings, pipeline) + "\n";
+  if (place.is_world_first) std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int run_program(int argc, char** argv) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    std::string help;
+    const Settings settings = read_settings(argc, argv, help);
+    if (help.empty())
+      run(settings);
+    else if (rank == 0)
+      std::printf("%s", help.c_str());
+    return 0;
+  } catch (const Refusal& refusal) {
+    if (rank == 0) std::fprintf(stderr, "megascope-gpt: %s\n", refusal.what());
+    return 2;
+  }
+}
+
+}  // namespace
+
+}  // namespace gpt
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int exit_code = gpt::run_program(argc, argv);
+  MPI_Finalize();
+  return exit_code;
+}

@@ -1,0 +1,58 @@
+/// \file
+/// A stage at work: carries out what the scheduler says, and the messages that this takes.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "chunk.h"
+#include "reduction.h"
+#include "schedule.h"
+#include "text.h"
+
+namespace gpt {
+
+class Pipeline : private Inbox {
+ public:
+  /// Makes this stage's chunks. Keeps references to `settings` and `place`.
+  Pipeline(const Settings& settings, const Place& place);
+  /// All micro-batches of a step, forth and back; gradients are then sums over the replicas. Returns this replica's mean loss
+  /// on the last stage, 0 on the others.
+  double run(int step, const Text& text);
+  /// Forth only, one sequence of at most model.sequence bytes: logits of the byte after it, on every rank.
+  Floats next_byte_logits(const Bytes& sequence);
+  /// All weights of this rank.
+  std::vector<Bucket*> buckets() const;
+
+ private:
+  /// A micro-batch on its way through a chunk. Its memory serves another one when both messages have left.
+  struct Flight {
+    ChunkState state;
+    std::array<MPI_Request, 2> sends{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  };
+  bool has_input_for(const Action& action) override;
+  void forward(const Action& action, int step, const Text& text);
+  void backward(const Action& action);
+  void pass_forward(const Action& action, Flight& flight);
+  void bucket_done(Bucket& bucket, const Action& action);
+  std::unique_ptr<Flight> take_flight(int chunk, const Rows& rows);
+  void wait_for_sends();
+  int index_in_model(int chunk) const { return chunk * place_.pp.size + place_.pp.rank; }
+  bool is_first(int chunk) const { return index_in_model(chunk) == 0; }
+  bool is_last(int chunk) const { return index_in_model(chunk) == chunks_in_model() - 1; }
+  int chunks_in_model() const { return settings_.chunks * place_.pp.size; }
+  int previous_stage() const { return (place_.pp.rank + place_.pp.size - 1) % place_.pp.size; }
+  int next_stage() const { return (place_.pp.rank + 1) % place_.pp.size; }
+  int tag(Action::Kind kind, int micro_batch, int receiving_chunk_in_model) const;
+  const Settings& settings_;
+  const Place& place_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::vector<std::unique_ptr<Flight>>> in_flight_;  // [chunk][micro_batch]
+  std::vector<std::vector<std::unique_ptr<Flight>>> free_;       // [chunk]
+  std::vector<int> backwards_left_;                              // [chunk]
+  Reduction reduction_;
+  double loss_ = 0;
+};
+
+}  // namespace gpt
