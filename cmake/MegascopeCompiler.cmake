@@ -48,7 +48,8 @@ target_compile_options(megascope_flags INTERFACE
 target_link_libraries(megascope_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 if(MEGASCOPE_SANITIZE)
-  add_compile_options(-fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer)
+  # Paths as seen from the build folder, so that ccache knows the same file in another clone.
+  add_compile_options(-fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
   add_link_options(-fsanitize=${MEGASCOPE_SANITIZE})
   if(MEGASCOPE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)

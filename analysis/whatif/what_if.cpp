@@ -171,7 +171,8 @@ std::map<std::string, Dimension> dimensions_of(const std::vector<std::vector<std
 
 void add_groups(const OperationGraph& graph, const Player& player, const std::vector<std::vector<std::string>>& groups, std::size_t most,
                 std::vector<Subject>& subjects) {
-  for (const auto& [prefix, dimension] : dimensions_of(groups)) {
+  for (const auto& entry : dimensions_of(groups)) {
+    const Dimension& dimension = entry.second;
     const auto number_of = [&](std::size_t i) { return dimension.group_of[graph.rank_of[i]]; };
     for (const std::size_t group : player.furthest(dimension.names.size(), most + 1, number_of)) {
       Subject subject = subject_of(Scenario::Kind::kGroup, dimension.names[group]);
