@@ -20,10 +20,11 @@ import launch  # noqa: E402
 
 # What the corrected time may be off besides the delays of messages: the wrong clocks count in double precision, and ns.
 ROUNDING_NS = 60
-# A question and its answer between two processes of one machine: the quickest of many. Where more ranks than processors spin,
-# none of a run may have been quick.
+# A question and its answer between two processes of one machine: the quickest of many. Where more ranks than processors spin, it is
+# the scheduler that answers, and none need be quick.
 MOST_BOUND_NS = 100_000
 TRIES = 4
+PROCESSORS = len(os.sched_getaffinity(0))
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 
 
@@ -63,7 +64,8 @@ class Clocks(unittest.TestCase):
         self.assertEqual(found["domains"], domains, found)
         self.assertEqual(found["measured"], domains, found)
         self.assertGreater(found["calls"], 100, found)
-        self.assertLessEqual(found["bound_ns"], MOST_BOUND_NS, found)
+        if domains <= PROCESSORS:
+            self.assertLessEqual(found["bound_ns"], MOST_BOUND_NS, found)
         self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
         self.assertGreater(found["collectives"], 100, found)
         self.assertLessEqual(found["reversed_ns"], 2 * found["bound_ns"] + ROUNDING_NS, found)
@@ -75,7 +77,7 @@ class Clocks(unittest.TestCase):
             self.play(*arguments, MEGASCOPE_TEST_CLOCK=clocks, **options)
             found = self.error(clocks)
             self.assertLessEqual(found["max_ns"], found["bound_ns"] + ROUNDING_NS, found)
-            if found["bound_ns"] <= MOST_BOUND_NS:
+            if found["bound_ns"] <= MOST_BOUND_NS or arguments[0] > PROCESSORS:
                 break
         return found
 
