@@ -91,15 +91,33 @@ void AnchorSink::add_collective(std::size_t task, const Collective& collective) 
   }
 }
 
-/// How much later a domain is set, at the run's begin and end.
+/// How much later a domain is set, by its own time.
 struct Placed {
-  double at_begin_ns = 0.0;
-  double at_end_ns = 0.0;
+  double at_zero_ns = 0.0;
+  double rate = 0.0;
   double error_ns = -1.0;  ///< < 0: not placed
 
+  double at(double time_ns) const { return at_zero_ns + rate * time_ns; }
   bool is_placed() const { return error_ns >= 0.0; }
-  bool is_moved() const { return at_begin_ns != 0.0 || at_end_ns != 0.0; }
+  bool is_moved() const { return at_zero_ns != 0.0 || rate != 0.0; }
 };
+
+/// Behind `from`, which shows t + line(t) when the other clock shows t.
+Placed behind(const Placed& from, const ClockLine& line) {
+  const auto at = [&](double time_ns) { return from.at(time_ns + line.at(time_ns)) + line.at(time_ns); };
+  constexpr double kApart = 1e9;
+  return {at(0.0), (at(kApart) - at(0.0)) / kApart, 0.0};
+}
+
+/// Before `from`, of whose time the line is: that shows t when this one shows t + line(t).
+Placed before(const Placed& from, const ClockLine& line) {
+  const auto at = [&](double time_ns) {
+    const double other_ns = (time_ns - line.at_zero_ns) / (1.0 + line.rate);  // what `from` shows then
+    return from.at(other_ns) - line.at(other_ns);
+  };
+  constexpr double kApart = 1e9;
+  return {at(0.0), (at(kApart) - at(0.0)) / kApart, 0.0};
+}
 
 /// From the measured domains on, the surest edge first. measured_ns: by domain, < 0: it was not.
 std::vector<Placed> place(const Edges& edges, const std::vector<double>& measured_ns) {
@@ -129,14 +147,11 @@ std::vector<Placed> place(const Edges& edges, const std::vector<double>& measure
     steps.pop();
     Placed& to = placed[step.to];
     if (to.is_placed()) continue;
-    to.error_ns = step.error_ns;
     if (step.from != step.to) {
-      const Placed& from = placed[step.from];
       const ClockLine& line = lines.at(Edge(std::minmax(step.from, step.to)));
-      const double sign = step.from < step.to ? 1.0 : -1.0;
-      to.at_begin_ns = from.at_begin_ns + sign * line.at_begin_ns;
-      to.at_end_ns = from.at_end_ns + sign * line.at_end_ns;
+      to = step.from < step.to ? behind(placed[step.from], line) : before(placed[step.from], line);
     }
+    to.error_ns = step.error_ns;
     for (const Domain next : beside[step.to]) {
       if (!placed[next].is_placed()) steps.push({step.error_ns + lines.at(Edge(std::minmax(step.to, next))).error_ns, step.to, next});
     }
@@ -165,14 +180,18 @@ Anchors find_anchors(const RecordSource& source, const MatchTables& tables, cons
   AnchorSink sink(tables, domains, source.end_ns());
   (void)match_run(source, tables, sink, jobs);
   std::vector<Placed> placed = place(sink.take(), of_domain);
+  const double end_ns = static_cast<double>(source.end_ns()) + 1.0;
   double earliest_ns = 0.0;  // times are moved to later ones only
-  for (const Placed& domain : placed) earliest_ns = std::min({earliest_ns, domain.at_begin_ns, domain.at_end_ns});
+  for (const Placed& domain : placed) {
+    earliest_ns = std::min({earliest_ns, domain.at(0.0), domain.at(end_ns)});
+    anchors.moved_most_ns = std::max({anchors.moved_most_ns, std::fabs(domain.at(0.0)), std::fabs(domain.at(end_ns))});
+  }
   const bool is_moved = std::ranges::any_of(placed, &Placed::is_moved);
   for (std::size_t i = 0; i < domains.size(); ++i) {
     const Placed& domain = placed[domains[i]];
     anchors.errors_ns[i] = domain.error_ns;
     if (!is_moved) continue;
-    anchors.corrections[i] = TimeCorrection({{0, whole(domain.at_begin_ns - earliest_ns)}, {source.end_ns() + 1, whole(domain.at_end_ns - earliest_ns)}});
+    anchors.corrections[i] = TimeCorrection({{0, whole(domain.at(0.0) - earliest_ns)}, {source.end_ns() + 1, whole(domain.at(end_ns) - earliest_ns)}});
   }
   return anchors;
 }

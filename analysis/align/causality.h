@@ -34,7 +34,7 @@ class InOrder {
 };
 
 /// matching: of a pass over `source` with `tables`. measured_ns: as of find_anchors(). Where it found no violation, nothing is read again; else calls are read
-/// twice more, seldom four times. Memory: 32 bytes a message that the moves could reach.
+/// up to four times more, seldom six. Memory: 32 bytes a message that the moves could reach.
 Causality restore_causality(const RecordSource& source, const MatchTables& tables, const Matching& matching,
                             const std::vector<double>& measured_ns, unsigned jobs);
 

@@ -2,33 +2,108 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace megascope::analysis {
 namespace {
 
-/// Clocks differ by no more than this in their rate.
-constexpr double kMostRate = 1e-3;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+/// Of equal bounds the earliest, so that nothing depends on who found it first.
+void ClockBounds::add_least(std::uint64_t time_ns, double shift_ns) {
+  Bound& bound = part_of(time_ns).least;
+  const auto time = static_cast<double>(time_ns);
+  const bool is_tighter = shift_ns > bound.shift_ns || (shift_ns == bound.shift_ns && time < bound.time_ns);
+  if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
+}
+
+void ClockBounds::add_most(std::uint64_t time_ns, double shift_ns) {
+  Bound& bound = part_of(time_ns).most;
+  const auto time = static_cast<double>(time_ns);
+  const bool is_tighter = shift_ns < bound.shift_ns || (shift_ns == bound.shift_ns && time < bound.time_ns);
+  if (!bound.is_set || is_tighter) bound = {time, shift_ns, true};
+}
+
 void ClockBounds::merge(const ClockBounds& other) {
-  for (std::size_t i = 0; i < kParts; ++i) {
-    const Part& part = other.parts_[i];
+  for (const auto& [index, part] : other.parts_) {
     if (part.least.is_set) add_least(static_cast<std::uint64_t>(part.least.time_ns), part.least.shift_ns);
     if (part.most.is_set) add_most(static_cast<std::uint64_t>(part.most.time_ns), part.most.shift_ns);
   }
 }
 
 double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
-  const auto shift = [&](double time_ns) {
-    return part * (line.at_begin_ns + (line.at_end_ns - line.at_begin_ns) * (time_ns / length_ns_));
-  };
   double worst_ns = 0.0;
-  for (const Part& bounds : parts_) {
-    if (bounds.least.is_set) worst_ns = std::max(worst_ns, bounds.least.shift_ns - shift(bounds.least.time_ns));
-    if (bounds.most.is_set) worst_ns = std::max(worst_ns, shift(bounds.most.time_ns) - bounds.most.shift_ns);
+  for (const auto& [index, bounds] : parts_) {
+    if (bounds.least.is_set) worst_ns = std::max(worst_ns, bounds.least.shift_ns - part * line.at(bounds.least.time_ns));
+    if (bounds.most.is_set) worst_ns = std::max(worst_ns, part * line.at(bounds.most.time_ns) - bounds.most.shift_ns);
   }
   return worst_ns;
+}
+
+ClockBounds::Room ClockBounds::room_at(double rate) const {
+  Room room{-kInfinite, kInfinite};
+  for (const auto& [index, part] : parts_) {
+    if (part.least.is_set) room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
+    if (part.most.is_set) room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
+  }
+  return room;
+}
+
+/// The room is a concave function of the rate.
+double ClockBounds::best_rate() const {
+  double low = -kMostRate;
+  double high = kMostRate;
+  for (int i = 0; i < 100; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    if (room_at(a).width_ns() < room_at(b).width_ns()) low = a;
+    else high = b;
+  }
+  return (low + high) / 2;
+}
+
+/// Those around `best` that leave so much room.
+ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
+  const auto edge = [&](double outside) {
+    if (room_at(outside).width_ns() >= width_ns) return outside;
+    double inside = best;
+    for (int i = 0; i < 60; ++i) {
+      const double rate = (inside + outside) / 2;
+      (room_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
+    }
+    return inside;
+  };
+  return {edge(-kMostRate), edge(kMostRate)};
+}
+
+/// From the line to any that obeys, at the run's begin or end.
+double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const {
+  constexpr int kSteps = 64;
+  double farthest = 0.0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
+    const Room room = room_at(rate);
+    for (const double at_zero : {room.least_ns, room.most_ns}) {
+      farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns), std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
+    }
+  }
+  return farthest;
+}
+
+ClockLine ClockBounds::middle() const {
+  ClockLine line;
+  line.is_bounded = std::isfinite(room_at(0.0).width_ns());
+  if (!line.is_bounded) return line;
+  const double best = best_rate();
+  const double most_ns = room_at(best).width_ns();  // < 0: no line obeys all
+  const Rates roomy = rates_with(most_ns > 0.0 ? most_ns / 2 : most_ns, best);
+  line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
+  const Room room = room_at(line.rate);
+  line.at_zero_ns = (room.least_ns + room.most_ns) / 2;
+  line.error_ns = std::max(0.0, -most_ns) + farthest_ns(line, most_ns > 0.0 ? rates_with(0.0, best) : roomy);
+  return line;
 }
 
 /// Lines that obey are a convex set: on the way to its middle it is entered once.
@@ -41,44 +116,9 @@ ClockLine ClockBounds::nearest() const {
     const double part = (low + high) / 2;
     (contradiction_ns(line, part) > 0.0 ? low : high) = part;
   }
-  line.error_ns += (1.0 - high) * std::max(std::fabs(line.at_begin_ns), std::fabs(line.at_end_ns));
-  line.at_begin_ns *= high;
-  line.at_end_ns *= high;
-  return line;
-}
-
-/// Where lines of this rate may begin.
-ClockBounds::Room ClockBounds::room_at(double rate) const {
-  Room room;
-  for (const Part& part : parts_) {
-    if (part.least.is_set) room.least_ns = std::max(room.least_ns, part.least.shift_ns - rate * part.least.time_ns);
-    if (part.most.is_set) room.most_ns = std::min(room.most_ns, part.most.shift_ns - rate * part.most.time_ns);
-  }
-  return room;
-}
-
-/// The room is a concave function of the rate.
-ClockLine ClockBounds::middle() const {
-  const auto width = [this](double rate) {
-    const Room room = room_at(rate);
-    return room.most_ns - room.least_ns;
-  };
-  ClockLine line;
-  line.is_bounded = std::isfinite(width(0.0));
-  if (!line.is_bounded) return line;
-  double low = -kMostRate;
-  double high = kMostRate;
-  for (int i = 0; i < 100; ++i) {
-    const double a = low + (high - low) / 3;
-    const double b = high - (high - low) / 3;
-    if (width(a) < width(b)) low = a;
-    else high = b;
-  }
-  const double rate = (low + high) / 2;
-  const Room room = room_at(rate);
-  line.at_begin_ns = (room.least_ns + room.most_ns) / 2;
-  line.at_end_ns = line.at_begin_ns + rate * length_ns_;
-  line.error_ns = std::fabs(room.most_ns - room.least_ns) / 2;
+  line.error_ns += (1.0 - high) * std::max(std::fabs(line.at(0.0)), std::fabs(line.at(length_ns_)));
+  line.at_zero_ns *= high;
+  line.rate *= high;
   return line;
 }
 

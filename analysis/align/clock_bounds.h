@@ -1,40 +1,37 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <map>
 
 namespace megascope::analysis {
 
-/// How much later than another clock a clock may be set: a line over the run's time.
+/// How much later than another clock a clock must be set, by its own time.
 struct ClockLine {
-  double at_begin_ns = 0.0;
-  double at_end_ns = 0.0;
-  double error_ns = 0.0;    ///< no moment of a clock that runs evenly is further off
+  double at_zero_ns = 0.0;
+  double rate = 0.0;        ///< ns a ns
+  double error_ns = 0.0;    ///< no moment of the run is further off, if the clocks run evenly and not faster than each other by kMostRate
   bool is_bounded = false;  ///< from both sides
 
-  bool is_moved() const { return at_begin_ns != 0.0 || at_end_ns != 0.0; }
+  double at(double time_ns) const { return at_zero_ns + rate * time_ns; }
 };
 
 /// Bounds of how much later one clock must be set for the order of what both saw: the tightest of equal parts of the time.
+/// Memory: some 100 bytes a part that holds any, of which there are 64.
 class ClockBounds {
  public:
-  /// length_ns: of the run.
+  /// Clocks differ by no more than this in their rate: twice what is bad for one.
+  static constexpr double kMostRate = 200e-6;
+
+  /// length_ns: of the run, as the clocks show it.
   explicit ClockBounds(std::uint64_t length_ns) : length_ns_(static_cast<double>(length_ns) + 1.0) {}
-  void add_least(std::uint64_t time_ns, double shift_ns) {
-    Bound& bound = part_of(time_ns).least;
-    if (shift_ns > bound.shift_ns || !bound.is_set) bound = {static_cast<double>(time_ns), shift_ns, true};
-  }
-  void add_most(std::uint64_t time_ns, double shift_ns) {
-    Bound& bound = part_of(time_ns).most;
-    if (shift_ns < bound.shift_ns || !bound.is_set) bound = {static_cast<double>(time_ns), shift_ns, true};
-  }
+  void add_least(std::uint64_t time_ns, double shift_ns);
+  void add_most(std::uint64_t time_ns, double shift_ns);
   void merge(const ClockBounds& other);
 
   /// By how much a clock that is moved by a part of the line contradicts them.
   double contradiction_ns(const ClockLine& line, double part) const;
-  /// The line that keeps away from all of them as far as it can.
+  /// A line in their middle, of the least rate that leaves it at least half of the room there is.
   ClockLine middle() const;
   /// The smallest part of that line that obeys them: none where the clock does as it is.
   ClockLine nearest() const;
@@ -49,20 +46,25 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  static constexpr std::size_t kParts = 64;
-
-  Part& part_of(std::uint64_t time_ns) {
-    const auto part = static_cast<std::size_t>(static_cast<double>(time_ns) / length_ns_ * static_cast<double>(kParts));
-    return parts_[part < kParts ? part : kParts - 1];
-  }
-  struct Room {
-    double least_ns = -std::numeric_limits<double>::infinity();
-    double most_ns = std::numeric_limits<double>::infinity();
+  struct Room {  ///< where lines of a rate may be at time 0
+    double least_ns = 0.0;
+    double most_ns = 0.0;
+    double width_ns() const { return most_ns - least_ns; }
   };
+  struct Rates {
+    double low = 0.0;
+    double high = 0.0;
+  };
+  static constexpr double kParts = 64;
+
+  Part& part_of(std::uint64_t time_ns) { return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)]; }
   Room room_at(double rate) const;
+  double best_rate() const;
+  Rates rates_with(double width_ns, double best) const;
+  double farthest_ns(const ClockLine& line, const Rates& rates) const;
 
   double length_ns_;
-  std::array<Part, kParts> parts_;
+  std::map<int, Part> parts_;
 };
 
 }  // namespace megascope::analysis

@@ -28,7 +28,8 @@ enum class WaitKind : std::uint8_t {
 inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind::kCount);
 
 /// A stop, how long its track waited in it, for whom, and where the two had met before.
-/// Packed, for there is one for nearly every call: durations have 48 bits, three days; longer ones are cut.
+/// Packed, for there is one for nearly every call: durations have 48 bits, three days, and how much later a culprit came half of that;
+/// longer ones are cut.
 struct WaitingStop {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
@@ -44,15 +45,15 @@ struct WaitingStop {
   std::uint32_t kind_bits : 4 = 0;
 
   static constexpr std::uint32_t kNoComm28 = (1U << 28) - 1;
-  static constexpr std::uint64_t kLongest = (std::uint64_t{1} << 47) - 1;
+  static constexpr std::uint64_t kLongest = (std::uint64_t{1} << 48) - 1;
   static constexpr std::uint64_t packed(std::uint64_t time_ns) { return std::min(time_ns, kLongest); }
 
   std::uint64_t leave_ns() const { return enter_ns + duration_ns; }
   /// How much more time the culprit took since the two met before than this track.
   std::int64_t later_ns() const { return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16; }
   void set_later(std::int64_t time_ns) {
-    constexpr auto kMost = static_cast<std::int64_t>(kLongest);
-    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMost, kMost)) & ((std::uint64_t{1} << 48) - 1);
+    constexpr auto kMost = static_cast<std::int64_t>(kLongest / 2);
+    later_bits = static_cast<std::uint64_t>(std::clamp(time_ns, -kMost, kMost)) & kLongest;
   }
   Track culprit() const { return static_cast<Track>(culprit_high) << 16 | static_cast<Track>(culprit_low); }
   WaitKind kind() const { return static_cast<WaitKind>(kind_bits); }

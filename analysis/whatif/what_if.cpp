@@ -225,7 +225,10 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
     return result;
   }
   Player player(graph);
-  if (player.cut_count() != 0) result.limitations.push_back(std::to_string(player.cut_count()) + " waits went round in a circle and were cut");
+  if (player.cut_count() != 0) {  // and are no longer in the graph
+    graph.limitations.push_back(std::to_string(player.cut_count()) + " waits went round in a circle and were cut");
+    result.limitations = graph.limitations;
+  }
   const std::vector<double> steps_ns = player.step_times_ns(false);
   const std::vector<double> ideal_steps_ns = player.step_times_ns(true);
   result.steps = graph.step_numbers;

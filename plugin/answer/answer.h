@@ -19,7 +19,7 @@ class Answer {
     unsigned jobs = 1;        ///< threads to work with, the caller's among them
     bool has_replay = false;  ///< replay() will be asked for
   };
-  /// run: outlives the object; read twice, and twice more where clocks contradict the order of messages. time: of all clock
+  /// run: outlives the object; read twice, and up to six times more where clocks contradict the order of messages. time: of all clock
   /// domains of the run. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
   Answer(const RecordSource& run, const RunTime& time, const Options& options);
   Answer(const Answer&) = delete;

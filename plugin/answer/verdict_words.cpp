@@ -139,9 +139,12 @@ std::vector<std::string> limits_of(const AnswerView& view) {
                                  duration(static_cast<double>(view.causality.moved_most_ns)),
                                  human_count(view.matching.violation_count)));
   }
-  if (view.causality.anchors.is_any() && !view.clock_errors_ns.empty()) {
-    limits.push_back(fmt::format("Some clocks were never compared with the others: they were set by what the program's own messages and "
-                                 "collectives say of them, to within {}.", duration(view.clock_errors_ns.back())));
+  const analysis::Anchors& anchors = view.causality.anchors;
+  const bool is_bounded = std::ranges::any_of(anchors.errors_ns, [](double error_ns) { return error_ns >= 0.0; });
+  if (is_bounded && !view.clock_errors_ns.empty()) {
+    const std::string set = anchors.is_any() ? "they were set by up to " + duration(anchors.moved_most_ns) + ", by" : "they contradict nothing of";
+    limits.push_back(fmt::format("Some clocks were never compared with the others: {} what the program's own messages and collectives say of "
+                                 "them, and are right to within {}.", set, duration(view.clock_errors_ns.back())));
   }
   if (view.clock_errors_ns.empty()) {
     limits.emplace_back("Some clocks were never compared with the others: waits between their ranks are as right as the nodes' clocks are "

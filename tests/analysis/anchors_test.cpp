@@ -117,7 +117,7 @@ TEST(Anchors, SetClocksThatWereNeverCompared) {
     const double error_ns = found.causality.anchors.errors_ns[rank];
     EXPECT_GE(error_ns, 0.0) << rank;
     EXPECT_LE(found.errors_ns[rank], error_ns + 1e3) << rank << ": as wrong as it says at the most, and what a slope does to a step";
-    EXPECT_LT(error_ns, 1e6) << rank << ": a message takes 0.4 ms";
+    EXPECT_LT(error_ns, 1.5e6) << rank << ": a message takes 0.4 ms";
   }
   EXPECT_LT(found.causality.moved_most_ns, 100'000U) << "little is left to move";
 }
@@ -141,9 +141,64 @@ TEST(Anchors, LeaveClocksThatWereMeasured) {
 TEST(Anchors, LeaveClocksThatContradictNothing) {
   const synth::SynthRun truth(training());
   const WrongClocks right(truth, {{0, 0}, {0, 0}, {0, 0}, {0, 0}});
-  const Set found = set(truth, right);
-  EXPECT_EQ(found.causality.violations_before, 0U);
-  EXPECT_FALSE(found.causality.anchors.is_any());
+  const MatchTables tables(right);
+  const Anchors anchors = find_anchors(right, tables, {}, 2);
+  EXPECT_FALSE(anchors.is_any());
+  for (const double error_ns : anchors.errors_ns) {
+    EXPECT_GE(error_ns, 0.0) << "that much is known";
+    EXPECT_LT(error_ns, 3e6);
+  }
+}
+
+TEST(Anchors, AreTheSameForAnyNumberOfThreads) {
+  const synth::SynthRun truth(training());
+  const WrongClocks wrong(truth, {{0, 0}, {80e6, 100e-6}, {-300e6, -50e-6}, {5e3, 20e-6}});
+  const MatchTables tables(wrong);
+  const Anchors one = find_anchors(wrong, tables, {}, 1);
+  const Anchors five = find_anchors(wrong, tables, {}, 5);
+  EXPECT_EQ(one.errors_ns, five.errors_ns);
+  for (std::size_t i = 0; i < one.corrections.size(); ++i) EXPECT_EQ(one.corrections[i].shift_ns(1'500'000'000), five.corrections[i].shift_ns(1'500'000'000));
+}
+
+TEST(Anchors, SayHowLittleOneMomentTells) {
+  // One barrier of 1 ms at 1 s of a run of 100 s; the clock is 10 ms off.
+  ClockBounds bounds(100'000'000'000);
+  bounds.add_least(1'001'000'000, 9.5e6);
+  bounds.add_most(1'000'000'000, 10.5e6);
+  const ClockLine line = bounds.nearest();
+  ASSERT_TRUE(line.is_bounded);
+  EXPECT_EQ(line.rate, 0.0) << "nothing was seen of it";
+  EXPECT_NEAR(line.at(0.0), 9.5e6, 1.0);
+  EXPECT_GE(line.error_ns, 99 * ClockBounds::kMostRate * 1e9) << "at the end of the run";
+}
+
+TEST(Anchors, TakeTheLeastRateThatTheBoundsLeave) {
+  ClockBounds bounds(100'000'000'000);
+  for (const std::uint64_t second : {1, 99}) {
+    bounds.add_least(second * 1'000'000'000, -500e3);
+    bounds.add_most(second * 1'000'000'000, 500e3);
+  }
+  bounds.add_least(50'000'000'000, 100e3);
+  bounds.add_most(50'000'000'000, 110e3);
+  const ClockLine line = bounds.middle();
+  EXPECT_EQ(line.rate, 0.0);
+  EXPECT_NEAR(line.at(0.0), 105e3, 1.0);
+  EXPECT_GT(line.error_ns, 300e3);
+}
+
+TEST(Anchors, AreComposedAtTheMomentsThatClocksShow) {
+  // Pipelines over hosts: neighbours exchange messages, no collective joins hosts 0 and 3. A second off, at 100 ppm.
+  synth::RunSpec spec = training();
+  spec.tp = 2;
+  spec.pp = 4;
+  spec.dp = 1;
+  const synth::SynthRun truth(spec);
+  const WrongClocks wrong(truth, {{0, 0}, {900e6, 100e-6}, {-900e6, -100e-6}, {900e6, 50e-6}});
+  const Set found = set(truth, wrong);
+  for (std::size_t rank = 0; rank < found.errors_ns.size(); ++rank) {
+    EXPECT_LE(found.errors_ns[rank], found.causality.anchors.errors_ns[rank] + 1e3) << rank;
+  }
+  EXPECT_EQ(found.left, 0U);
 }
 
 TEST(Anchors, MoveAClockNoFurtherThanItMust) {
@@ -154,7 +209,7 @@ TEST(Anchors, MoveAClockNoFurtherThanItMust) {
   }
   const ClockLine line = bounds.nearest();
   ASSERT_TRUE(line.is_bounded);
-  EXPECT_NEAR(line.at_begin_ns, 50.0, 20.0);
+  EXPECT_NEAR(line.at(0.0), 50.0, 20.0);
   EXPECT_GE(line.error_ns, 4'900.0) << "the truth may be at the other end";
 }
 
