@@ -22,6 +22,13 @@ class JsonText {
     return *this;
   }
   JsonText& operator<<(std::int64_t number) { return append(number, 10); }
+  /// The shortest text that reads as the same number. value: finite.
+  JsonText& number(double value) {
+    reserve(kMaxDoubleBytes);
+    char* const at = data_.data() + size_;
+    size_ += static_cast<std::size_t>(std::to_chars(at, at + kMaxDoubleBytes, value).ptr - at);
+    return *this;
+  }
   JsonText& hex(std::uint64_t number) { return append(number, 16); }
   /// Microseconds with three decimals: ns, exact.
   JsonText& time_us(std::uint64_t time_ns) {
@@ -33,6 +40,7 @@ class JsonText {
 
  private:
   static constexpr std::size_t kMaxDigits = 24;
+  static constexpr std::size_t kMaxDoubleBytes = 32;
 
   static char digit(unsigned value) { return static_cast<char>('0' + value); }
   void reserve(std::size_t bytes) {
