@@ -5,6 +5,7 @@
 
 #include "analysis/detect/rank_reader.h"
 #include "analysis/detect/step_finder.h"
+#include "core/record/mpi_calls.h"
 
 namespace megascope::detect {
 namespace {
@@ -56,7 +57,7 @@ void note_threads(const RecordSource& source, Reduced& result) {
     const LocationId judged = judged_location(process);
     const bool has_others = std::any_of(process.locations.begin(), process.locations.end(), [&](const LocationDefinition& location) {
       Call call;
-      return location.id != judged && source.calls(world_rank, location.id)->next(call);
+      return location.id != judged && mpi_calls(source, world_rank, location.id)->next(call);
     });
     if (has_others) ranks.push_back(world_rank);
   }
@@ -75,8 +76,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   }
   std::deque<RankReader> readers;
   for (std::size_t i = 0; i < world_ranks.size(); ++i) {
-    const bool has_marks = options.steps != nullptr && i < options.steps->end_ns.size();
-    readers.emplace_back(source, world_ranks[i], index_of, has_marks ? &options.steps->end_ns[i] : nullptr);
+    readers.emplace_back(source, world_ranks[i], index_of, marks_of(options.steps, i));
   }
   Transfers transfers;
   for (bool goes_on = true; goes_on;) {

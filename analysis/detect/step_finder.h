@@ -34,10 +34,17 @@ StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank)
 struct StepTimes {
   std::uint64_t begin_ns = 0;          ///< of the first
   std::vector<std::uint64_t> ends_ns;  ///< none where no steps are found
+  std::vector<std::uint64_t> begins_ns = {};  ///< of steps that are told; empty: each begins where the one before ends
   std::uint64_t call_count = 0;        ///< that are not inside of others, of the judged location
 
-  std::uint64_t begin_of(std::size_t step) const { return step == 0 ? begin_ns : ends_ns[step - 1]; }
+  std::uint64_t begin_of(std::size_t step) const {
+    if (!begins_ns.empty()) return begins_ns[step];
+    return step == 0 ? begin_ns : ends_ns[step - 1];
+  }
 };
+/// The same of told steps (RankMarks): their number of calls is counted.
+StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank, const std::vector<std::uint64_t>& begins_ns,
+                        const std::vector<std::uint64_t>& ends_ns);
 /// Reads all calls of the judged location.
 StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank);
 

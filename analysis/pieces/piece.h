@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/detect/step_finder.h"
 #include "analysis/match/match_tables.h"
 #include "core/record/source.h"
 
@@ -43,11 +44,11 @@ class Names {
 void region_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index, Names& names,
                    std::vector<Piece>& pieces);
 
-/// Pieces of a program that calls MPI, of its main thread: calls, and the work between them. end_ns: of each step, ascending; what
-/// lies before the first step's begin or behind the last end is left out, and so are steps that are not kept (by step). Pieces do
-/// the same when they have the same place in steps of the same calls.
+/// Pieces of a program that calls MPI, of its main thread: calls, and the work between them. What lies before the first step's
+/// begin, behind the last end, or between steps is left out, and so are steps that are not kept (by step). Pieces do the same when
+/// they have the same place in steps of the same calls.
 void program_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                    const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces);
+                    const detect::StepTimes& steps, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces);
 
 /// Are the run's records operations that were told as regions, rather than MPI calls?
 bool is_of_regions(const RecordSource& source);

@@ -3,6 +3,7 @@
 #include "analysis/detect/step_finder.h"
 #include "analysis/pieces/piece.h"
 #include "core/record/hash.h"
+#include "core/record/mpi_calls.h"
 
 namespace megascope::pieces {
 namespace {
@@ -40,9 +41,10 @@ class StepPieces {
 }  // namespace
 
 void program_pieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                    const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces) {
+                    const detect::StepTimes& steps, const std::vector<bool>& is_kept, Names& names, std::vector<Piece>& pieces) {
   const std::int32_t rank = source.world_ranks()[process_index];
   const ProcessDefinitions& process = source.process(rank);
+  const std::vector<std::uint64_t>& end_ns = steps.ends_ns;
   if (process.locations.empty() || end_ns.empty()) return;
   const LocationId location = detect::judged_location(process);
   const std::uint32_t work = names.of("work between MPI calls");
@@ -53,11 +55,21 @@ void program_pieces(const RecordSource& source, const analysis::MatchTables& tab
   }
   std::vector<Piece> own;
   StepPieces step(tables.first_track(process_index) + location, is_kept, own);
-  const auto calls = source.calls(rank, location);
+  const auto calls = mpi_calls(source, rank, location);
   std::uint64_t last_ns = 0;
   std::size_t ended = 0;
+  const auto is_told = !steps.begins_ns.empty();
   for (Call call; ended < end_ns.size() && calls->next(call);) {
     if (call.depth != 0 || call.is_pending || call.region >= name_of.size()) continue;
+    for (; is_told && ended < end_ns.size() && call.enter_ns > end_ns[ended]; ++ended) {  // its last work
+      last_ns = std::max(last_ns, steps.begin_of(ended));
+      if (step.is_wanted()) step.add(last_ns, std::max(end_ns[ended], last_ns), work, true);
+      last_ns = std::max(last_ns, end_ns[ended]);
+      step.end();
+    }
+    if (ended == end_ns.size()) break;
+    if (is_told && call.enter_ns < steps.begin_of(ended)) continue;  // between steps
+    if (is_told) last_ns = std::max(last_ns, steps.begin_of(ended));
     if (last_ns != 0 && step.is_wanted()) {
       step.add(last_ns, std::max(call.enter_ns, last_ns), work, true);
       step.add(call.enter_ns, call.leave_ns, name_of[call.region], false);

@@ -1,6 +1,7 @@
 #include "analysis/whatif/graph_builder.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -34,8 +35,11 @@ std::vector<Piece> program(const RecordSource& source, const MatchTables& tables
   std::vector<detect::StepTimes> steps;
   std::size_t count = SIZE_MAX;
   std::uint64_t call_count = 0;
-  for (const std::int32_t rank : source.world_ranks()) {
-    steps.push_back(detect::find_step_times(source, rank));
+  const bool is_told = options.told != nullptr && options.told->is_there();
+  for (std::size_t i = 0; i < source.world_ranks().size(); ++i) {
+    const std::int32_t rank = source.world_ranks()[i];
+    steps.push_back(is_told ? detect::step_times_of(source, rank, options.told->marks.begin_ns[i], options.told->marks.end_ns[i])
+                            : detect::find_step_times(source, rank));
     count = std::min(count, steps.back().ends_ns.size());
     call_count += steps.back().call_count;
   }
@@ -55,7 +59,10 @@ std::vector<Piece> program(const RecordSource& source, const MatchTables& tables
   if (kept < count) graph.limitations.push_back(std::to_string(kept) + " of " + std::to_string(count) + " steps, from all over the run, were replayed");
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].ends_ns.resize(count);
-    pieces::program_pieces(source, tables, i, steps[i].ends_ns, is_kept, names, pieces);
+    pieces::program_pieces(source, tables, i, steps[i], is_kept, names, pieces);
+  }
+  if (is_told && std::ranges::is_sorted(options.told->numbers, std::less_equal<>())) {
+    for (Piece& piece : pieces) piece.step = options.told->numbers[static_cast<std::size_t>(piece.step)];
   }
   return pieces;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,10 +20,14 @@ constexpr std::uint64_t kLeastWaitNs = 1'000;
 constexpr std::size_t kMostCulprits = 64;
 
 /// From the first to the last step of a culprit; where steps cannot be told in time, that of the evidence.
-std::pair<std::uint64_t, std::uint64_t> time_of(const Culprit& culprit, const StepTimes& steps) {
-  const auto shown = static_cast<std::size_t>(culprit.evidence.step);
-  const auto first = static_cast<std::size_t>(culprit.onset_step);
-  const auto last = static_cast<std::size_t>(culprit.last_step);
+std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view, const Culprit& culprit, const StepTimes& steps) {
+  const auto index_of = [&view](std::int32_t step) {  // from the program's numbers to steps as they are counted
+    const auto found = std::ranges::lower_bound(view.step_numbers, step);
+    return static_cast<std::size_t>(view.step_numbers.empty() ? step : found - view.step_numbers.begin());
+  };
+  const std::size_t shown = index_of(culprit.evidence.step);
+  const std::size_t first = index_of(culprit.onset_step);
+  const std::size_t last = index_of(culprit.last_step);
   const bool is_known = last < steps.ends_ns.size() && first <= last && shown < steps.ends_ns.size() &&
                         steps.ends_ns[shown] == culprit.evidence.end_ns;
   if (!is_known) return {culprit.evidence.begin_ns, culprit.evidence.end_ns};
@@ -30,7 +35,7 @@ std::pair<std::uint64_t, std::uint64_t> time_of(const Culprit& culprit, const St
 }
 
 Annotation culprit_annotation(const AnswerView& view, const Culprit& culprit, const StepTimes& steps) {
-  const auto [begin_ns, end_ns] = time_of(culprit, steps);
+  const auto [begin_ns, end_ns] = time_of(view, culprit, steps);
   return {.begin_ns = begin_ns,
           .end_ns = end_ns,
           .name = culprit_title(culprit),
@@ -64,7 +69,7 @@ void add_findings(const Answer& answer, Annotations& annotations) {
   for (const Culprit& culprit : view.detection.culprits) {
     if (annotations.findings.size() >= 2 * kMostCulprits) break;
     const auto [entry, is_new] = steps.try_emplace(culprit.evidence.world_rank);
-    if (is_new) entry->second = detect::find_step_times(answer.in_order(), culprit.evidence.world_rank);
+    if (is_new) entry->second = answer.step_times(culprit.evidence.world_rank);
     annotations.findings.push_back(culprit_annotation(view, culprit, entry->second));
     if (culprit.evidence.observed_ns > 0) annotations.findings.push_back(evidence_annotation(culprit.evidence));
   }

@@ -1,8 +1,10 @@
 #include "plugin/answer/answer.h"
 
+#include "analysis/common/parallel_groups.h"
 #include "analysis/pieces/work_source.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace megascope::answer {
@@ -20,18 +22,6 @@ std::vector<double> clock_errors(const RecordSource& run, const RunTime& time) {
   }
   std::ranges::sort(errors_ns);
   return errors_ns;
-}
-
-/// Places in parallel groups, of dimensions that all ranks know.
-detect::GroupIndices groups_of(const RecordSource& run) {
-  detect::GroupIndices groups;
-  for (const std::int32_t rank : run.world_ranks()) {
-    for (const ParallelIndex& parallel : run.process(rank).info.parallel) {
-      if (parallel.size > 1) groups[parallel.name].push_back(parallel.index);
-    }
-  }
-  std::erase_if(groups, [&run](const auto& group) { return group.second.size() != run.world_ranks().size(); });
-  return groups;
 }
 
 }  // namespace
@@ -74,11 +64,12 @@ void Answer::place_culprits() {
 }
 
 void Answer::detect_culprits(detect::Options options) {
-  const detect::GroupIndices groups = groups_of(run_);
-  if (!groups.empty()) options.groups = &groups;
+  const analysis::ParallelGroups groups = analysis::parallel_groups(run_);
+  if (!groups.indices.empty()) options.groups = &groups.indices;
   view_.has_operations = pieces::is_of_regions(run_);
   if (view_.has_operations) judge_operations(options);
-  else detection_ = detect::detect(corrected_, options);
+  else judge_calls(options);
+  detection_.limitations.insert(detection_.limitations.end(), groups.problems.begin(), groups.problems.end());
   place_culprits();
   pass_over_trifles();
 }
@@ -92,6 +83,22 @@ void Answer::pass_over_trifles() {
   if (trifles == 0) return;
   detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
                                    " that cost less than 0.1 % of the run are not told.");
+}
+
+void Answer::judge_calls(detect::Options options) {
+  told_ = detect::told_steps(corrected_);
+  if (told_.is_there()) options.steps = &told_.marks;
+  detection_ = detect::detect(corrected_, options);
+  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
+  // Where the program begins to count anew, its numbers tell no step from another.
+  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>())) number_steps(told_.numbers);
+}
+
+detect::StepTimes Answer::step_times(std::int32_t world_rank) const {
+  const auto found = std::ranges::lower_bound(corrected_.world_ranks(), world_rank);
+  const auto index = static_cast<std::size_t>(found - corrected_.world_ranks().begin());
+  if (!told_.is_there()) return detect::find_step_times(corrected_, world_rank);
+  return detect::step_times_of(corrected_, world_rank, told_.marks.begin_ns[index], told_.marks.end_ns[index]);
 }
 
 void Answer::judge_operations(detect::Options options) {
@@ -128,6 +135,7 @@ void Answer::acquit() {
 whatif::WhatIf Answer::replay() const {
   whatif::WhatIfOptions options;
   options.graph.jobs = jobs_;
+  options.graph.told = &told_;
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
   return whatif::what_if(corrected_, tables_, options);
 }

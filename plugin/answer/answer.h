@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/detect/step_finder.h"
+#include "analysis/detect/told_steps.h"
 #include "analysis/whatif/what_if.h"
 #include "core/record/run_time.h"
 #include "core/record/source.h"
@@ -26,8 +28,11 @@ class Answer {
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits. Reads the run twice.
   whatif::WhatIf replay() const;
+  /// The steps that a rank was judged by: those of the program, else found ones.
+  detect::StepTimes step_times(std::int32_t world_rank) const;
 
  private:
+  void judge_calls(detect::Options options);
   void judge_operations(detect::Options options);
   void acquit();
   void detect_culprits(detect::Options options);
@@ -44,6 +49,7 @@ class Answer {
   analysis::CorrectedSource corrected_;
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
+  detect::ToldSteps told_;
   detect::Detection detection_;
   AnswerView view_;
 };
