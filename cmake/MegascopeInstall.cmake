@@ -6,6 +6,11 @@ include(GNUInstallDirs)
 if(TARGET megascope)  # with libmegascope.so, the name that is preloaded
   install(TARGETS megascope EXPORT megascope-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(TARGET hooks_stub)  # what programs that tell something of themselves include and link
+  install(TARGETS hooks_stub EXPORT megascope-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(DIRECTORY plugin/api/megascope DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
+endif()
 get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
 foreach(module IN LISTS modules)  # beside the library: it looks for them there
   install(TARGETS megascope_module_${module} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

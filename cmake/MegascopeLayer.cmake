@@ -13,7 +13,7 @@ endfunction()
 # megascope_add_layer(name LEVEL k SOURCES files... [USES rooms...] [LIBRARIES targets...])
 #
 # A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
-# LEVEL: 0.1 to 0.6 for core's rooms (base, config, record, trace, buffer, lifecycle), then 1 to 4 as in
+# LEVEL: 0.1 to 0.7 for core's rooms (base, config, record, trace, buffer, lifecycle, hooks), then 1 to 4 as in
 # docs/architecture.md. USES: rooms of lower levels, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)
   cmake_parse_arguments(ARG "" "LEVEL" "SOURCES;USES;LIBRARIES" ${ARGN})

@@ -1,7 +1,6 @@
 #include "mpi_layer/thread.h"
 
 #include <link.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/wiped_memory.h"
+#include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/selection.h"
 
@@ -38,14 +39,6 @@ std::atomic<const MpiCode*> g_mpi_code{nullptr};  // replaced as a whole, never 
 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
-
-/// Zeroed memory that a forked child sees zeroed again.
-void* fork_wiped_memory(std::size_t bytes) noexcept {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, bytes, MADV_WIPEONFORK);
-  return memory;
-}
 
 MpiThread* make_thread(Recorder& recorder) noexcept {
   EventBuffer* buffer = recorder.buffer_of_this_thread();
@@ -99,6 +92,14 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_is_multithreaded = is_multithreaded;
   g_gate.store(kRecords | kBooks, std::memory_order_relaxed);
   g_recorder.store(&recorder, std::memory_order_release);
+  hooks::set_window_follower(&follow_window);
+}
+
+void follow_window(bool) noexcept {
+  const std::lock_guard lock(g_threads_mutex);
+  for (MpiThread* thread : g_threads) {
+    for (std::uint8_t& of_interface : thread->gate) std::atomic_ref(of_interface).store(0, std::memory_order_relaxed);
+  }
 }
 
 bool is_forked_child() noexcept { return g_pid != 0 && getpid() != g_pid; }
@@ -119,6 +120,24 @@ void set_gates(std::uint8_t gate) noexcept {
 }
 
 
+namespace {
+
+/// The thread's records go where those of the process go (hooks::is_kept), and its gate is open from then on. Returns the gate.
+std::uint8_t open_gate(MpiThread& thread, unsigned index) noexcept {
+  thread.run.fn = Fn::kNone;  // calls in a row are of one window
+  for (;;) {
+    const bool is_kept = hooks::is_kept();
+    thread.buffer->keep(is_kept);
+    const std::lock_guard lock(g_threads_mutex);
+    if (is_kept != hooks::is_kept()) continue;  // it has changed meanwhile, and the gate was closed for it before this
+    const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
+    std::atomic_ref(thread.gate[index]).store(gate, std::memory_order_relaxed);
+    return gate;
+  }
+}
+
+}  // namespace
+
 bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
   Recorder* active = recorder();
   if (active == nullptr) return false;
@@ -131,12 +150,12 @@ bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
   }
   if (thread->buffer == nullptr || !thread->buffer->is_usable()) return false;  // a forked child; memory ran out
   const auto index = static_cast<unsigned>(interface);
-  if (thread->gate[index] == 0) {
+  std::uint8_t gate = std::atomic_ref(thread->gate[index]).load(std::memory_order_relaxed);
+  if (gate == 0) {
     active->note_interface(static_cast<std::uint8_t>(1U << index));
-    const std::lock_guard lock(g_threads_mutex);
-    thread->gate[index] = g_gate.load(std::memory_order_relaxed);
+    gate = open_gate(*thread, index);
   }
-  return (thread->gate[index] & selected) != 0;
+  return (gate & selected) != 0;
 }
 
 bool is_mpi_code(const void* return_address) noexcept {

@@ -126,6 +126,9 @@ void open_recording(Recorder& recorder, bool is_multithreaded);
 void close_recording() noexcept;
 /// What is recorded from now on, in all threads: kRecords | kBooks, or kBooks alone while MPI_Pcontrol has stopped it.
 void set_gates(std::uint8_t gate) noexcept;
+/// Records are kept from now on, or not (hooks::WindowFollower): each thread does so at its next call, which looks at
+/// hooks::is_kept().
+void follow_window(bool is_kept) noexcept;
 /// nullptr when not recording.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }

@@ -20,6 +20,22 @@ class CorrectedStream final : public CallStream {
   const TimeCorrection& correction_;
 };
 
+class CorrectedPoints final : public PointStream {
+ public:
+  CorrectedPoints(std::unique_ptr<PointStream> points, const TimeCorrection& correction)
+      : points_(std::move(points)), correction_(correction) {}
+
+  bool next(Point& point) override {
+    if (!points_->next(point)) return false;
+    point.time_ns = correction_.corrected(point.time_ns);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<PointStream> points_;
+  const TimeCorrection& correction_;
+};
+
 }  // namespace
 
 std::uint64_t TimeCorrection::most_ns() const {
@@ -33,12 +49,25 @@ CorrectedSource::CorrectedSource(const RecordSource& whole, std::vector<TimeCorr
   for (const TimeCorrection& correction : corrections_) most_ns_ = std::max(most_ns_, correction.most_ns());
 }
 
-std::unique_ptr<CallStream> CorrectedSource::calls(std::int32_t world_rank, LocationId location) const {
+/// nullptr: nothing is moved.
+const TimeCorrection* CorrectedSource::correction_of(std::int32_t world_rank) const {
   const auto found = std::ranges::lower_bound(whole_.world_ranks(), world_rank);
   const auto index = static_cast<std::size_t>(found - whole_.world_ranks().begin());
+  return index >= corrections_.size() || corrections_[index].is_none() ? nullptr : &corrections_[index];
+}
+
+std::unique_ptr<CallStream> CorrectedSource::calls(std::int32_t world_rank, LocationId location) const {
   auto calls = whole_.calls(world_rank, location);
-  if (index >= corrections_.size() || corrections_[index].is_none()) return calls;
-  return std::make_unique<CorrectedStream>(std::move(calls), corrections_[index]);
+  const TimeCorrection* const correction = correction_of(world_rank);
+  if (correction == nullptr) return calls;
+  return std::make_unique<CorrectedStream>(std::move(calls), *correction);
+}
+
+std::unique_ptr<PointStream> CorrectedSource::points(std::int32_t world_rank, LocationId location) const {
+  auto points = whole_.points(world_rank, location);
+  const TimeCorrection* const correction = correction_of(world_rank);
+  if (points == nullptr || correction == nullptr) return points;
+  return std::make_unique<CorrectedPoints>(std::move(points), *correction);
 }
 
 }  // namespace megascope::analysis

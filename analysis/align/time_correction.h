@@ -54,10 +54,13 @@ class CorrectedSource final : public RecordSource {
   const std::vector<std::int32_t>& world_ranks() const override { return whole_.world_ranks(); }
   const ProcessDefinitions& process(std::int32_t world_rank) const override { return whole_.process(world_rank); }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
+  std::unique_ptr<PointStream> points(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return whole_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return whole_.end_ns() + most_ns_; }
 
  private:
+  const TimeCorrection* correction_of(std::int32_t world_rank) const;
+
   const RecordSource& whole_;
   std::vector<TimeCorrection> corrections_;
   std::uint64_t most_ns_ = 0;

@@ -16,6 +16,14 @@ std::string name_of(Cause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
+RankMarks marks_of(const StepMarks* marks, std::size_t rank_index) {
+  RankMarks mine;
+  if (marks == nullptr || rank_index >= marks->end_ns.size()) return mine;
+  mine.end_ns = &marks->end_ns[rank_index];
+  if (rank_index < marks->begin_ns.size()) mine.begin_ns = &marks->begin_ns[rank_index];
+  return mine;
+}
+
 Detection detect(const RecordSource& source, const Options& options) {
   Reduced reduced = reduce(source, options);
   Detection detection;

@@ -48,10 +48,17 @@ struct Culprit {
   Evidence evidence;
 };
 
-/// Steps known by definition, where the program tells them: by index in world_ranks(), the time at which each ends, ascending.
+/// Steps known by definition, where the program tells them: by index in world_ranks(), when each ends and begins, ascending.
 struct StepMarks {
   std::vector<std::vector<std::uint64_t>> end_ns;
+  std::vector<std::vector<std::uint64_t>> begin_ns = {};  ///< what is between steps is none's; empty: each begins where the one before ends
 };
+/// Of one rank.
+struct RankMarks {
+  const std::vector<std::uint64_t>* end_ns = nullptr;    ///< null: not known
+  const std::vector<std::uint64_t>* begin_ns = nullptr;  ///< null: each begins where the one before ends
+};
+RankMarks marks_of(const StepMarks* marks, std::size_t rank_index);
 /// Groups known by definition: for each name ("tp", "pp", "dp") the index of the group's member, by index in world_ranks().
 /// Ranks of equal "pp" do the same work; of equal "dp" are a replica.
 using GroupIndices = std::map<std::string, std::vector<std::int32_t>>;

@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "core/record/mpi_calls.h"
+
 namespace megascope::detect {
 namespace {
 
@@ -20,7 +22,7 @@ double RankSteps::work_ns(std::size_t step) const {
 }
 
 RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
-                       const std::vector<std::uint64_t>* marks)
+                       const RankMarks& marks)
     : index_of_(index_of), marks_(marks), index_(static_cast<std::size_t>(index_of[static_cast<std::size_t>(world_rank)])),
       world_ranks_(source.process(world_rank)) {
   const ProcessDefinitions& process = source.process(world_rank);
@@ -35,13 +37,30 @@ RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, cons
     name_of_comm_.push_back(comm.global_name);
     size_of_comm_.push_back(static_cast<std::uint64_t>(rank_count(comm.members)));
   }
-  if (marks == nullptr) marker_ = find_step_marker(source, world_rank);
-  if (has_steps() && !process.locations.empty()) calls_ = source.calls(world_rank, judged_location(process));
+  if (marks.end_ns == nullptr) marker_ = find_step_marker(source, world_rank);
+  if (has_steps() && !process.locations.empty()) calls_ = mpi_calls(source, world_rank, judged_location(process));
+}
+
+bool RankReader::fetch() {
+  if (!has_call_) has_call_ = calls_->next(call_);
+  return has_call_;
 }
 
 bool RankReader::ends_step(const Call& call) const {
-  if (marks_ == nullptr) return marker_.matches(call);
-  return result_.steps.size() < marks_->size() && call.leave_ns >= (*marks_)[result_.steps.size()];
+  if (marks_.end_ns == nullptr) return marker_.matches(call);
+  return result_.steps.size() < marks_.end_ns->size() && call.leave_ns >= (*marks_.end_ns)[result_.steps.size()];
+}
+
+/// Did the step end before this call was made?
+bool RankReader::has_ended_before(const Call& call) const {
+  return marks_.end_ns != nullptr && result_.steps.size() < marks_.end_ns->size() &&
+         call.enter_ns > (*marks_.end_ns)[result_.steps.size()];
+}
+
+/// Of the step that is read, where that is told; else 0. Behind the last, never.
+std::uint64_t RankReader::step_begin_ns() const {
+  if (marks_.begin_ns == nullptr) return 0;
+  return result_.steps.size() < marks_.begin_ns->size() ? (*marks_.begin_ns)[result_.steps.size()] : UINT64_MAX;
 }
 
 void RankReader::add_gap(std::uint64_t gap_ns) {
@@ -56,17 +75,32 @@ bool RankReader::read_steps(std::uint64_t least_calls) {
   return has_read;
 }
 
+/// The program's first calls only set up, and what is before them is no work of a step. False: this is one of them.
+bool RankReader::begin(const Call& call) {
+  if (result_.begin_ns == 0) result_.begin_ns = last_leave_ns_ = marks_.begin_ns != nullptr ? step_begin_ns() : call.enter_ns;
+  has_begun_ = marks_.end_ns != nullptr || !call.facts.empty();  // where steps are told, there is nothing before them
+  if (has_begun_) return true;
+  result_.begin_ns = last_leave_ns_ = call.leave_ns;
+  return ends_step(call);
+}
+
 bool RankReader::read_step() {
   if (calls_ == nullptr) return false;
-  for (Call call; calls_->next(call);) {
+  for (; fetch(); has_call_ = false) {
+    const Call& call = call_;
     if (call.depth != 0) continue;
-    if (!has_begun_) {  // the program's first calls only set up, and what is before them is no work of a step
-      if (result_.begin_ns == 0) result_.begin_ns = last_leave_ns_ = call.enter_ns;
-      has_begun_ = marks_ != nullptr || !call.facts.empty();  // where steps are told, there is nothing before them
-      if (!has_begun_) {
-        result_.begin_ns = last_leave_ns_ = call.leave_ns;
-        if (!ends_step(call)) continue;
-      }
+    if (call.enter_ns < step_begin_ns()) {  // between steps
+      if (!call.facts.empty()) add_facts(call);
+      continue;
+    }
+    if (!has_begun_ && !begin(call)) continue;
+    last_leave_ns_ = std::max(last_leave_ns_, step_begin_ns());
+    if (has_ended_before(call)) {  // which stays the next one
+      const std::uint64_t end_ns = (*marks_.end_ns)[result_.steps.size()];
+      add_gap(end_ns > last_leave_ns_ ? end_ns - last_leave_ns_ : 0);
+      last_leave_ns_ = std::max(last_leave_ns_, end_ns);
+      end_step(end_ns);
+      return true;
     }
     add_gap(call.enter_ns > last_leave_ns_ ? call.enter_ns - last_leave_ns_ : 0);
     row_.in_mpi_ns += static_cast<float>(time_inside(call));
@@ -76,6 +110,7 @@ bool RankReader::read_step() {
       add_facts(call);
     }
     if (!ends_step(call)) continue;
+    has_call_ = false;
     end_step(call.leave_ns);
     return true;
   }

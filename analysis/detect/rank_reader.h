@@ -15,21 +15,24 @@ namespace megascope::detect {
 /// Reads one rank's calls a step at a time into its rows.
 class RankReader {
  public:
-  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's, or null. Both outlive the object.
-  RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
-             const std::vector<std::uint64_t>* marks);
+  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's. All outlive the object.
+  RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of, const RankMarks& marks);
 
   /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is none; what is behind the last
   /// step's end is not judged.
   bool read_steps(std::uint64_t least_calls);
   /// What was read of messages.
   TransferLog& transfers() { return transfers_; }
-  bool has_steps() const { return marks_ != nullptr || marker_.is_found(); }
+  bool has_steps() const { return marks_.end_ns != nullptr || marker_.is_found(); }
   /// After the last step.
   RankSteps take();
 
  private:
+  bool fetch();
   bool ends_step(const Call& call) const;
+  bool has_ended_before(const Call& call) const;
+  std::uint64_t step_begin_ns() const;
+  bool begin(const Call& call);
   void add_gap(std::uint64_t gap_ns);
   bool read_step();
   void add_facts(const Call& call);
@@ -38,7 +41,7 @@ class RankReader {
   void end_step(std::uint64_t end_ns);
 
   const std::vector<std::int32_t>& index_of_;
-  const std::vector<std::uint64_t>* marks_;
+  RankMarks marks_;
   std::size_t index_ = 0;
   WorldRanks world_ranks_;
   StepMarker marker_;
@@ -54,6 +57,8 @@ class RankReader {
   std::uint64_t hash_ = 0;
   std::uint64_t last_leave_ns_ = 0;
   bool has_begun_ = false;
+  Call call_;              ///< the next
+  bool has_call_ = false;
   bool is_first_message_ = true;
   std::uint64_t votes_ = 0;            ///< Boyer and Moore's majority vote
   std::uint64_t candidate_ = 0;

@@ -7,6 +7,7 @@
 #include "analysis/common/workers.h"
 #include "analysis/detect/rank_reader.h"
 #include "analysis/detect/step_finder.h"
+#include "core/record/mpi_calls.h"
 
 namespace megascope::detect {
 namespace {
@@ -20,9 +21,13 @@ std::string list(const std::vector<std::int32_t>& ranks) {
   return ranks.size() > 8 ? text + ", …" : text;
 }
 
-StepTimes times_of(const RankSteps& rank) {
+StepTimes times_of(const RankSteps& rank, const RankMarks& marks) {
   StepTimes times;
   times.begin_ns = rank.begin_ns;
+  if (marks.begin_ns != nullptr) {
+    const std::size_t count = std::min(marks.begin_ns->size(), rank.steps.size());
+    times.begins_ns.assign(marks.begin_ns->begin(), marks.begin_ns->begin() + static_cast<std::ptrdiff_t>(count));
+  }
   for (const StepRow& row : rank.steps) {
     times.ends_ns.push_back(row.end_ns);
     times.call_count += row.call_count;
@@ -69,7 +74,7 @@ void note_threads(const RecordSource& source, Reduced& result) {
     const LocationId judged = judged_location(process);
     const bool has_others = std::any_of(process.locations.begin(), process.locations.end(), [&](const LocationDefinition& location) {
       Call call;
-      return location.id != judged && source.calls(world_rank, location.id)->next(call);
+      return location.id != judged && mpi_calls(source, world_rank, location.id)->next(call);
     });
     if (has_others) ranks.push_back(world_rank);
   }
@@ -89,8 +94,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   std::vector<std::unique_ptr<RankReader>> readers(world_ranks.size());
   analysis::Workers workers(std::max(options.jobs, 1U));
   workers.for_each(readers.size(), [&](std::size_t i) {
-    const bool has_marks = options.steps != nullptr && i < options.steps->end_ns.size();
-    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, has_marks ? &options.steps->end_ns[i] : nullptr);
+    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, marks_of(options.steps, i));
   });
   Transfers transfers;
   for (std::atomic<bool> goes_on = true; goes_on;) {
@@ -104,7 +108,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   for (const auto& reader : readers) ranks.push_back(reader->take());
   std::vector<Link> links = transfers.take_links();
   Reduced result;
-  for (const RankSteps& rank : ranks) result.steps.push_back(times_of(rank));
+  for (std::size_t i = 0; i < ranks.size(); ++i) result.steps.push_back(times_of(ranks[i], marks_of(options.steps, i)));
   keep_comparable(ranks, links, result);
   note_threads(source, result);
   return result;

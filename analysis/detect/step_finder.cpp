@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/record/definitions.h"
+#include "core/record/mpi_calls.h"
 
 namespace megascope::detect {
 namespace {
@@ -108,7 +109,7 @@ LocationId judged_location(const ProcessDefinitions& process) {
 StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank) {
   const ProcessDefinitions& process = source.process(world_rank);
   if (process.locations.empty()) return {};
-  const auto calls = source.calls(world_rank, judged_location(process));
+  const auto calls = mpi_calls(source, world_rank, judged_location(process));
   Finder finder(process);
   Call call;
   for (std::size_t goal = kFirstRead, count = 0;; goal *= 4) {
@@ -129,11 +130,26 @@ StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank) {
   if (source.process(world_rank).locations.empty()) return steps;
   const StepMarker marker = find_step_marker(source, world_rank);
   if (!marker.is_found()) return steps;
-  const std::unique_ptr<CallStream> calls = source.calls(world_rank, judged_location(source.process(world_rank)));
+  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
   for (Call call; calls->next(call);) {
     if (call.depth != 0) continue;
     if (steps.call_count++ == 0) steps.begin_ns = call.enter_ns;
     if (marker.matches(call)) steps.ends_ns.push_back(call.leave_ns);
+  }
+  return steps;
+}
+
+StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank, const std::vector<std::uint64_t>& begins_ns,
+                        const std::vector<std::uint64_t>& ends_ns) {
+  StepTimes steps;
+  if (ends_ns.empty() || source.process(world_rank).locations.empty()) return steps;
+  steps.begin_ns = begins_ns.front();
+  steps.begins_ns = begins_ns;
+  steps.ends_ns = ends_ns;
+  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
+  for (Call call; calls->next(call);) {
+    const bool is_inside = call.enter_ns >= begins_ns.front() && call.enter_ns <= ends_ns.back();
+    if (call.depth == 0 && is_inside) ++steps.call_count;
   }
   return steps;
 }

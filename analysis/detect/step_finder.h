@@ -31,6 +31,9 @@ LocationId judged_location(const ProcessDefinitions& process);
 /// eight steps; with fewer in all of the trace three are enough.
 StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank);
 
+/// Of told steps (RankMarks): their number of calls is counted.
+StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank, const std::vector<std::uint64_t>& begins_ns,
+                        const std::vector<std::uint64_t>& ends_ns);
 /// Reads all calls of the judged location.
 StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank);
 

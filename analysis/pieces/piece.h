@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/detect/step_finder.h"
 #include "analysis/match/match_tables.h"
 #include "core/record/source.h"
 

@@ -8,8 +8,8 @@
 namespace megascope::pieces {
 
 ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                             const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names)
-    : end_ns_(end_ns), is_kept_(is_kept), work_(names.of("work between MPI calls")) {
+                             const detect::StepTimes& steps, const std::vector<bool>& is_kept, Names& names)
+    : steps_(steps), is_kept_(is_kept), work_(names.of("work between MPI calls")) {
   const ProcessDefinitions& process = source.process(source.world_ranks()[process_index]);
   track_ = tables.first_track(process_index) + (process.locations.empty() ? 0 : detect::judged_location(process));
   for (const RegionDefinition& region : process.regions) {
@@ -19,20 +19,36 @@ ProgramPieces::ProgramPieces(const RecordSource& source, const analysis::MatchTa
 }
 
 bool ProgramPieces::add(const Call& call) {
-  if (ended_ == end_ns_.size() || call.depth != 0 || call.is_pending || call.region >= name_of_.size()) return false;
+  const std::vector<std::uint64_t>& end_ns = steps_.ends_ns;
+  if (ended_ == end_ns.size() || call.depth != 0 || call.is_pending || call.region >= name_of_.size()) return false;
+  if (steps_.is_told()) {
+    while (ended_ < end_ns.size() && call.enter_ns > end_ns[ended_]) end_told_step();
+    if (ended_ == end_ns.size() || call.enter_ns < steps_.begin_of(ended_)) return false;  // between steps
+    last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
+  }
   const bool is_added = last_ns_ != 0 && is_wanted();
   if (is_added) {
     push(last_ns_, std::max(call.enter_ns, last_ns_), work_, true);
     push(call.enter_ns, call.leave_ns, name_of_[call.region], false);
   }
   last_ns_ = call.leave_ns;
-  for (; ended_ < end_ns_.size() && call.leave_ns >= end_ns_[ended_]; ++ended_) end_step();
+  for (; ended_ < end_ns.size() && call.leave_ns >= end_ns[ended_]; ++ended_) end_step();
   return is_added;
 }
 
 void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work) {
   pieces_.push_back({begin_ns, end_ns, 0, static_cast<std::int64_t>(ended_), name, track_, is_work, false});
   if (!is_work) hash_ = combined(hash_, name);
+}
+
+/// It ends with work.
+void ProgramPieces::end_told_step() {
+  const std::uint64_t end_ns = steps_.ends_ns[ended_];
+  last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
+  if (is_wanted()) push(last_ns_, std::max(end_ns, last_ns_), work_, true);
+  last_ns_ = std::max(last_ns_, end_ns);
+  end_step();
+  ++ended_;
 }
 
 /// Now all of its calls are known, and its pieces get their kinds.

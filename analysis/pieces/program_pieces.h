@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/detect/step_times.h"
 #include "analysis/match/match_tables.h"
 #include "analysis/pieces/piece.h"
 #include "core/record/source.h"
@@ -15,10 +16,10 @@ namespace megascope::pieces {
 /// same when they have the same place in steps of the same calls.
 class ProgramPieces {
  public:
-  /// end_ns: of each step, ascending; what lies behind the last end is left out, and so are steps that are not kept (by step). Both
+  /// What lies before told steps, between them or behind the last end is left out, and so are steps that are not kept (by step). Both
   /// outlive the object.
   ProgramPieces(const RecordSource& source, const analysis::MatchTables& tables, std::size_t process_index,
-                const std::vector<std::uint64_t>& end_ns, const std::vector<bool>& is_kept, Names& names);
+                const detect::StepTimes& steps, const std::vector<bool>& is_kept, Names& names);
 
   analysis::Track track() const { return track_; }
   /// The next call of the location, in order of entry. True: its piece was added as the last one.
@@ -33,10 +34,11 @@ class ProgramPieces {
  private:
   bool is_wanted() const { return is_kept_[ended_]; }
   void push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t name, bool is_work);
+  void end_told_step();
   void end_step();
 
   analysis::Track track_ = 0;
-  const std::vector<std::uint64_t>& end_ns_;
+  const detect::StepTimes& steps_;
   const std::vector<bool>& is_kept_;
   std::uint32_t work_ = 0;               ///< name of work
   std::vector<std::uint32_t> name_of_;   ///< by RegionId

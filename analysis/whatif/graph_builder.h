@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/detect/told_steps.h"
 #include "analysis/match/match_tables.h"
 #include "analysis/whatif/operation_graph.h"
 #include "core/record/source.h"
@@ -10,6 +11,7 @@ struct GraphOptions {
   std::size_t most_operations = std::size_t{1} << 19;  ///< of a longer run so many steps are taken as fit
   std::size_t most_told_operations = std::size_t{1} << 24;  ///< the same of regions: of those the first steps that fit
   unsigned jobs = 1;
+  const detect::ToldSteps* told = nullptr;  ///< those of the program, if it tells any; null, or none: found
 };
 
 /// The graph of a run: its own regions with steps, where another tool told them, else MPI calls and the work between them. Empty

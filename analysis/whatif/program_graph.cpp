@@ -1,6 +1,7 @@
 #include "analysis/whatif/program_graph.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "analysis/whatif/graph_assembly.h"
@@ -25,14 +26,14 @@ std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
 }  // namespace
 
 StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options) {
-  StepPlan plan{.steps = std::move(steps), .is_kept = {}, .limitations = {}};
+  StepPlan plan{.steps = std::move(steps), .numbers = {}, .is_kept = {}, .limitations = {}};
   std::size_t count = plan.steps.empty() ? 0 : SIZE_MAX;
   std::uint64_t call_count = 0;
   for (const detect::StepTimes& rank : plan.steps) {
     count = std::min(count, rank.ends_ns.size());
     call_count += rank.call_count;
   }
-  for (detect::StepTimes& rank : plan.steps) rank.ends_ns.resize(count);
+  for (detect::StepTimes& rank : plan.steps) rank.cut(count);
   if (count == 0) {
     plan.limitations.emplace_back("nothing was replayed: not every rank has steps that come back");
     return plan;
@@ -41,9 +42,12 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
   constexpr std::size_t kMostOfOneStep = 4;  // times what is replayed
   if (a_step > kMostOfOneStep * options.most_operations) {
     plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) + " operations");
-    for (detect::StepTimes& rank : plan.steps) rank.ends_ns.clear();
+    for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
+  // Where the program begins to count anew, its numbers tell no step from another.
+  const bool has_numbers = options.told != nullptr && options.told->is_there() && std::ranges::is_sorted(options.told->numbers, std::less_equal<>());
+  if (has_numbers) plan.numbers = options.told->numbers;
   plan.is_kept = kept_steps(count, options.most_operations / a_step);
   const auto kept = static_cast<std::size_t>(std::count(plan.is_kept.begin(), plan.is_kept.end(), true));
   if (kept < count) plan.limitations.push_back(std::to_string(kept) + " of " + std::to_string(count) + " steps, from all over the run, were replayed");
@@ -53,7 +57,7 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
 ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTables& tables, StepPlan plan)
     : source_(source), tables_(tables), plan_(std::move(plan)), index_(tables.track_count()), waits_(index_, /*is_synchronous=*/false) {
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    processes_.emplace_back(source, tables, i, plan_.steps[i].ends_ns, plan_.is_kept, names_);
+    processes_.emplace_back(source, tables, i, plan_.steps[i], plan_.is_kept, names_);
   }
 }
 
@@ -76,6 +80,10 @@ OperationGraph ProgramGraph::take() {
     numbers.add_process(own.size());
   }
   processes_.clear();
+  for (pieces::Piece& piece : all) {
+    const auto step = static_cast<std::size_t>(piece.step);
+    if (step < plan_.numbers.size()) piece.step = plan_.numbers[step];
+  }
   if (all.empty() && graph.limitations.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");
   assemble(all, waits_, numbers, tables_, graph);
   return graph;

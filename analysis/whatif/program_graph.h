@@ -14,6 +14,7 @@ namespace megascope::whatif {
 /// Which steps of a program are replayed.
 struct StepPlan {
   std::vector<detect::StepTimes> steps;  ///< by index in world_ranks(); of each rank those that all have
+  std::vector<std::int64_t> numbers;     ///< by step, the program's own; empty: they count from 0
   std::vector<bool> is_kept;             ///< by step; empty: none, and `limitations` says why
   std::vector<std::string> limitations;  ///< sentences
 };

@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
 #include "core/record/decode_words.h"
+#include "core/record/hook_words.h"
 
 namespace megascope {
 namespace {
@@ -25,8 +26,9 @@ std::size_t chunk_bytes_for(trace::Backing backing) {
 
 }  // namespace
 
-EventBuffer::EventBuffer(Recorder& recorder, LocationId location) : location_(location), recorder_(recorder) {
-  is_lossy_ = recorder.options().policy == BufferPolicy::kFlight;
+EventBuffer::EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKind kind)
+    : location_(location), kind_(kind), recorder_(recorder) {
+  is_lossy_ = recorder.options().policy == BufferPolicy::kFlight || recorder.options().has_windows;
   folded_.set_world_rank(recorder.definitions_.info.world_rank);
   trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kLeastChunkBytes);
   (void)begin_chunk(first != nullptr ? first : discard_chunk());
@@ -50,7 +52,7 @@ bool EventBuffer::next_chunk() noexcept {
   if (is_ended_) return false;
   const std::uint64_t calls = fold();
   if (chunk_ == discard_) {
-    count_dropped(calls);
+    if (aside_.chunk == nullptr) count_dropped(calls);
     return begin_chunk(discard_);
   }
   kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes, calls});
@@ -74,7 +76,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   chunk->pending[0] = {};
-  chunk->kind = trace::ChunkKind::kEvents;
+  chunk->kind = kind_;
   chunk->location = location_;
   chunk->sequence = chunk == discard_ ? sequence_ : sequence_++;
   chunk->lost_before = lost_;
@@ -177,8 +179,14 @@ std::uint64_t EventBuffer::fold() noexcept {
   try {
     define_for_fold();
     const std::uint64_t used = chunk_->used_bytes.load(std::memory_order_acquire);
-    fold_decoder_.begin_chunk({trace::first_word(chunk_), (used - sizeof *chunk_) / sizeof(Word)}, chunk_->base_ticks);
-    count = fold_decoder_.add_all_to(folded_);
+    const std::span<const Word> words(trace::first_word(chunk_), (used - sizeof *chunk_) / sizeof(Word));
+    if (kind_ == trace::ChunkKind::kHooks) {
+      hook_decoder_.begin_chunk(words, chunk_->base_ticks);
+      count = hook_decoder_.add_all_to(folded_);
+    } else {
+      fold_decoder_.begin_chunk(words, chunk_->base_ticks);
+      count = fold_decoder_.add_all_to(folded_);
+    }
   } catch (const std::bad_alloc&) {
     recorder_.count_loss(LossCause::kNoBuffer);
   }
@@ -213,6 +221,46 @@ void EventBuffer::release() noexcept {
   discard_ = nullptr;
 }
 
+void EventBuffer::keep(bool is_kept) noexcept {
+  const std::lock_guard lock(mutex_);
+  const bool was_kept = aside_.chunk == nullptr;
+  if (is_kept == was_kept || is_ended_ || !is_usable()) return;
+  if (is_kept) take_back();
+  else if (chunk_ != discard_) set_aside();
+}
+
+/// A reader of the chunk finds that the thread is in no call that is known.
+void EventBuffer::set_aside() noexcept {
+  const Aside mine{chunk_, cursor_, limit_, base_ticks_};
+  trace::ChunkHeader* const rest = discard_chunk();
+  if (rest == nullptr || !begin_chunk(rest)) {  // no memory for it: records are kept
+    chunk_ = mine.chunk;
+    cursor_ = mine.cursor;
+    limit_ = mine.limit;
+    base_ticks_ = mine.base_ticks;
+    return;
+  }
+  mine.chunk->pending[0].words[0] = kNoCall;
+  aside_ = mine;
+}
+
+void EventBuffer::take_back() noexcept {
+  (void)fold();
+  const trace::PendingCall pending = chunk_->pending[0];
+  const std::uint64_t other_base = base_ticks_;
+  chunk_ = aside_.chunk;
+  cursor_ = aside_.cursor;
+  limit_ = aside_.limit;
+  base_ticks_ = aside_.base_ticks;
+  aside_ = {};
+  const std::uint64_t entered = encoding::entry_ticks(pending.words[0], other_base);
+  const bool is_in_call = encoding::is_region(pending.words[0]) && pending.words[0] != fold_decoder_.last_outer_word() &&
+                          encoding::time_fits(entered, base_ticks_);
+  chunk_->pending[0] = pending;
+  chunk_->pending[0].words[0] =
+      is_in_call ? encoding::entry_word(entered, base_ticks_, static_cast<RegionId>(pending.words[0] & 0xFFFF)) : kNoCall;
+}
+
 void EventBuffer::park() noexcept {
   chunk_ = &parked_;
   cursor_ = limit_ = nullptr;
@@ -242,20 +290,33 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
   return 1;
 }
 
+/// What is behind the last chunk, whose last call has no more facts. Returns the number of calls added.
+std::uint64_t EventBuffer::fold_rest() noexcept {
+  Call call;
+  const bool has_call = fold_decoder_.flush(call);
+  if (has_call) folded_.add(call);
+  recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
+  recorder_.count_loss(LossCause::kDamaged, fold_decoder_.damaged_count() + hook_decoder_.damaged_count());
+  return has_call ? call.count : 0;
+}
+
+/// The thread tells no more: the program's regions that are open end here.
+void EventBuffer::record_end() noexcept {
+  const std::uint64_t now = recorder_.ticks();
+  if (kind_ != trace::ChunkKind::kHooks || !has_room(1) || !encoding::time_fits(now, base_ticks_)) return;
+  *cursor_ = hook_words::timed(now, base_ticks_, hook_words::kEnd);
+  commit(cursor_ + 1);
+}
+
 /// Any thread. The owner may still write to what is left of its chunk, so only it gives that back.
 void EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
   if (is_ended_ || !is_usable()) return;
   is_ended_ = true;
-  std::uint64_t calls = fold();
-  Call call;
-  if (fold_decoder_.flush(call)) {
-    folded_.add(call);
-    calls += call.count;
-  }
-  if (is_owner) calls += record_unreturned();
-  recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
-  recorder_.count_loss(LossCause::kDamaged, fold_decoder_.damaged_count());
+  if (aside_.chunk != nullptr) take_back();
+  if (is_owner) record_end();
+  std::uint64_t calls = fold() + fold_rest();
+  if (is_owner && kind_ == trace::ChunkKind::kEvents) calls += record_unreturned();
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {
     count_dropped(calls);

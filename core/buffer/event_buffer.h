@@ -9,13 +9,14 @@
 #include "core/record/profile.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/decoder.h"
+#include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
 
 namespace megascope {
 
 class Recorder;
 
-/// Where one thread records: a chunk of the process's trace file, mapped, which is copied behind the others in the file when
+/// Where one thread records calls, or what the program tells through hooks: a chunk of the process's trace file, mapped, which is copied behind the others in the file when
 /// it is full and begun anew, and what its records add up to. One writer thread; the end of recording may come from another.
 /// Nothing in it allocates, locks or makes a system call, except `make_room` once per chunk, whose time is counted as
 /// overhead.
@@ -23,7 +24,8 @@ class EventBuffer {
  public:
   using Word = encoding::Word;
 
-  EventBuffer(Recorder& recorder, LocationId location);
+  /// kind: kEvents or kHooks.
+  EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKind kind = trace::ChunkKind::kEvents);
   ~EventBuffer();
   EventBuffer(const EventBuffer&) = delete;
   EventBuffer& operator=(const EventBuffer&) = delete;
@@ -57,6 +59,10 @@ class EventBuffer {
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
+  /// Of the owning thread: are records from now on part of the trace, or do they only feed the profile? Costs a lock where that
+  /// changes. What is written while they are not is no loss.
+  void keep(bool is_kept) noexcept;
+
  private:
   friend class Recorder;
 
@@ -71,9 +77,13 @@ class EventBuffer {
   trace::ChunkHeader* discard_chunk() noexcept;
   std::uint64_t fold() noexcept;
   void define_for_fold();
+  std::uint64_t fold_rest() noexcept;
   std::uint64_t record_unreturned() noexcept;
+  void record_end() noexcept;
   void count_dropped(std::uint64_t calls) noexcept;
   void release() noexcept;
+  void set_aside() noexcept;
+  void take_back() noexcept;
   void park() noexcept;
   void end(bool is_owner) noexcept;
 
@@ -82,14 +92,22 @@ class EventBuffer {
   trace::ChunkHeader* chunk_ = &parked_;
   std::uint64_t base_ticks_ = 0;
   LocationId location_;
+  trace::ChunkKind kind_;
   bool is_lossy_ = false;
 
   Recorder& recorder_;
   trace::ChunkHeader parked_{};              ///< in place of a chunk, with no room
   trace::ChunkHeader* discard_ = nullptr;    ///< private memory whose records only feed the profile
+  /// The chunk that goes on when records are kept again.
+  struct Aside {
+    trace::ChunkHeader* chunk = nullptr;
+    Word* cursor = nullptr;
+    Word* limit = nullptr;
+    std::uint64_t base_ticks = 0;
+  };
+  Aside aside_;
   std::uint32_t sequence_ = 0;
   std::uint64_t lost_ = 0;
-  int exit_rounds_ = 0;                      ///< of destructors of thread-specific data
   struct Kept {
     trace::ChunkStore::Offset offset;
     std::size_t bytes;
@@ -104,6 +122,7 @@ class EventBuffer {
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;
   trace::CallDecoder fold_decoder_;
+  trace::HookDecoder hook_decoder_;
 };
 
 }  // namespace megascope

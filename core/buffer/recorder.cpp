@@ -18,9 +18,10 @@ constexpr std::size_t kDefinitionChunkBytes = std::size_t{64} << 10;
 
 pthread_key_t g_thread_key;
 bool g_has_thread_key = false;
-thread_local EventBuffer* t_buffer = nullptr;
 
 }  // namespace
+
+constinit thread_local Recorder::ThreadBuffers Recorder::t_buffers;
 
 OwnTime::OwnTime(Recorder& recorder) noexcept : recorder_(recorder), begin_(recorder.ticks()) {}
 OwnTime::~OwnTime() { recorder_.add_overhead(recorder_.ticks() - begin_); }
@@ -57,33 +58,51 @@ void Recorder::write_header(const ProcessInfo& info) {
 }
 
 EventBuffer* Recorder::buffer_of_this_thread() {
-  if (t_buffer != nullptr) return t_buffer->is_usable() ? t_buffer : nullptr;
+  EventBuffer*& mine = t_buffers.calls;
+  if (mine == nullptr) mine = make_buffer(trace::ChunkKind::kEvents);
+  return mine != nullptr && mine->is_usable() ? mine : nullptr;
+}
+
+EventBuffer* Recorder::hooks_of_this_thread() {
+  EventBuffer*& mine = t_buffers.hooks;
+  if (mine == nullptr) mine = make_buffer(trace::ChunkKind::kHooks);
+  return mine != nullptr && mine->is_usable() ? mine : nullptr;
+}
+
+EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) {
   if (!is_recording_.load(std::memory_order_acquire)) return nullptr;
   const std::lock_guard lock(mutex_);
+  if (!t_buffers.has_location) define_this_thread();
+  buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
+  if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
+  return buffers_.back().get();
+}
+
+void Recorder::define_this_thread() {
   LocationDefinition location;
-  location.id = static_cast<LocationId>(buffers_.size());
+  location.id = static_cast<LocationId>(definitions_.locations.size());
   location.system_thread_id = gettid();
   location.is_main = location.id == 0;
   location.name = location.is_main ? "main thread" : "thread " + std::to_string(location.id);
-  buffers_.push_back(std::make_unique<EventBuffer>(*this, location.id));
   definitions_.locations.push_back(location);
   append_definition(trace::encode(location));
-  t_buffer = buffers_.back().get();
-  if (g_has_thread_key) pthread_setspecific(g_thread_key, t_buffer);
-  return t_buffer->is_usable() ? t_buffer : nullptr;
+  t_buffers.location = location.id;
+  t_buffers.has_location = true;
 }
 
 /// The application's own destructors of thread-specific data may call MPI, in any order with this one: theirs first, as long
 /// as the C library asks again (in the last round ThreadSanitizer is gone).
-void Recorder::on_thread_exit(void* buffer) {
-  auto* mine = static_cast<EventBuffer*>(buffer);
-  if (++mine->exit_rounds_ < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(g_thread_key, buffer) == 0) return;
-  if (mine->recorder_.pid_ == getpid()) mine->recorder_.close_this_thread(mine);
+void Recorder::on_thread_exit(void* recorder) {
+  auto* mine = static_cast<Recorder*>(recorder);
+  if (++t_buffers.exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1 && pthread_setspecific(g_thread_key, recorder) == 0) return;
+  if (mine->pid_ == getpid()) mine->close_this_thread();
 }
 
-void Recorder::close_this_thread(EventBuffer* buffer) {
-  if (is_recording_.load(std::memory_order_acquire)) buffer->release();
-  t_buffer = nullptr;
+/// Buffers made anew by a destructor that is still to come would be of the same location.
+void Recorder::close_this_thread() {
+  const bool is_open = is_recording_.load(std::memory_order_acquire);
+  if (is_open && t_buffers.calls != nullptr) t_buffers.calls->release();
+  if (is_open && t_buffers.hooks != nullptr) t_buffers.hooks->release();
 }
 
 /// Without mutex_: a buffer that is being emptied has its own lock and waits for this one.
@@ -144,6 +163,24 @@ void Recorder::define(const GroupDefinition& group) {
   const std::lock_guard lock(mutex_);
   definitions_.groups.push_back(group);
   append_definition(trace::encode(group));
+}
+
+void Recorder::define(const CounterDefinition& counter) {
+  const std::lock_guard lock(mutex_);
+  definitions_.counters.push_back(counter);
+  append_definition(trace::encode(counter));
+}
+
+void Recorder::define_tensor(TensorId id, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  definitions_.tensors.push_back(name);
+  append_definition(trace::encode_tensor(id, name));
+}
+
+void Recorder::set_place(const ParallelIndex& parallel) {
+  const std::lock_guard lock(mutex_);
+  set_parallel(definitions_.info.parallel, parallel);
+  append_definition(trace::encode_property(trace::kPropertyParallel, to_text(parallel)));
 }
 
 void Recorder::define(const CallSiteDefinition& site) {
@@ -233,7 +270,7 @@ Losses Recorder::losses() const noexcept {
 
 Status Recorder::finish(EndState state) {
   is_recording_.store(false, std::memory_order_release);
-  for (EventBuffer* buffer : all_buffers()) buffer->end(buffer == t_buffer);
+  for (EventBuffer* buffer : all_buffers()) buffer->end(buffer == t_buffers.calls || buffer == t_buffers.hooks);
   const std::lock_guard lock(mutex_);
   if (definition_chunk_ != nullptr) store_.trim(definition_chunk_);
   const clock::Moment now = clock::measure_moment(options_.use_tsc);

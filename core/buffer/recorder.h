@@ -38,6 +38,7 @@ struct RecorderOptions {
   std::uint64_t size_bytes = 0;   ///< bound of the file
   BufferPolicy policy = BufferPolicy::kStop;
   bool use_tsc = true;
+  bool has_windows = false;       ///< records are kept now and then only (EventBuffer::keep)
 };
 
 /// Recording of one process: its trace file, its threads' buffers, its definitions and loss counters.
@@ -54,6 +55,8 @@ class Recorder {
   /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after finish() or when
   /// memory ran out (counted).
   EventBuffer* buffer_of_this_thread();
+  /// The same for what the program tells through hooks: a stream of its own of the same location.
+  EventBuffer* hooks_of_this_thread();
 
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
@@ -62,6 +65,11 @@ class Recorder {
   void define(const WindowDefinition& window);
   void rename_window(WinId window, const std::string& name);
   void define(const GroupDefinition& group);
+  void define(const CounterDefinition& counter);
+  /// The name of tensors; ids are given in order of the calls, without holes.
+  void define_tensor(TensorId id, const std::string& name);
+  /// Where this process stands in a dimension of the parallel program.
+  void set_place(const ParallelIndex& parallel);
 
   void define(const CallSiteDefinition& site);
   void add(const ClockSample& sample);
@@ -108,7 +116,19 @@ class Recorder {
   bool make_definition_room(std::size_t bytes);
   void note_storage(const Status& status);
   void write_header(const ProcessInfo& info);
-  void close_this_thread(EventBuffer* buffer);
+  /// What one thread has here.
+  struct ThreadBuffers {
+    EventBuffer* calls = nullptr;
+    EventBuffer* hooks = nullptr;
+    LocationId location = 0;
+    bool has_location = false;
+    int exit_rounds = 0;  ///< of destructors of thread-specific data
+  };
+  static thread_local ThreadBuffers t_buffers;
+
+  EventBuffer* make_buffer(trace::ChunkKind kind);
+  void define_this_thread();
+  void close_this_thread();
   std::vector<EventBuffer*> all_buffers() const;
   static void on_thread_exit(void* buffer);
 

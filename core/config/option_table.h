@@ -10,15 +10,16 @@
 #define MEGASCOPE_BUFFER_POLICIES(X) X(kStop, "stop") X(kFlight, "flight")
 #define MEGASCOPE_CLOCKS(X) X(kAuto, "auto") X(kTsc, "tsc") X(kMonotonic, "monotonic")
 #define MEGASCOPE_REPORT_STYLES(X) X(kFull, "full") X(kShort, "short") X(kOff, "off")
+#define MEGASCOPE_GRANULARITIES(X) X(kCalls, "calls") X(kBase, "base") X(kFull, "full")
 #define MEGASCOPE_EXPORT_FORMATS(X) \
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
-//   member, type   of `Options`: Path, SizeBytes, Seconds, Names (a list), Items (a list of any
+//   member, type   of `Options`: Path, SizeBytes, Count, Seconds, Names (a list), Items (a list of any
 //                  words), bool, or an enum of choices above
 //   default        as a user would write it; empty_default says what an empty one means
-//   accepts        Accepts::anything(), range(least, most), words(choices), list(choices),
-//                  items(what), seconds(most), on_off()
+//   accepts        Accepts::anything(), range(least, most), count(least, most), words(choices),
+//                  list(choices), items(what), seconds(most), on_off()
 //   help           one sentence; example: a value that makes sense
 #define MEGASCOPE_OPTIONS(X) \
   X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::on_off(), "", \
@@ -62,6 +63,35 @@
   X(call_sites, bool, "MEGASCOPE_CALLSITE", "0", "", Accepts::on_off(), "", \
     "Records from where in the program each call was made, for the report and the traces: function, file " \
     "and line where there is debug information. Costs 8 bytes and some ns more a call.", \
+    "1") \
+  X(trace, Granularity, "MEGASCOPE_TRACE", "base", "", \
+    Accepts::words(MEGASCOPE_GRANULARITIES(MEGASCOPE_CHOICE_TEXT)), "", \
+    "How much is recorded: calls (of MPI), base (and steps, regions, counters and marks that the program tells), full (and the " \
+    "tensors that it shows: name, kind, type and shape).", \
+    "full") \
+  X(step_start, Count, "MEGASCOPE_STEP_START", "0", "", Accepts::count(0, 1ULL << 62), "", \
+    "The first step that is recorded, by the program's own number (megascope_step_begin). Step s is recorded if s >= START and " \
+    "(s - START) mod INTERVAL < COUNT; of others only the report's sums are kept, and so of what comes before the first step.", \
+    "100") \
+  X(step_interval, Count, "MEGASCOPE_STEP_INTERVAL", "1", "", Accepts::count(1, 1ULL << 62), "", \
+    "From each beginning of recorded steps to the next, in steps.", \
+    "50") \
+  X(step_count, Count, "MEGASCOPE_STEP_COUNT", "1", "", Accepts::count(1, 1ULL << 62), "", \
+    "How many steps in a row are recorded.", \
+    "3") \
+  X(parallel, Items, "MEGASCOPE_PARALLEL", "", "as the program tells it, or not at all", \
+    Accepts::items("a list of <name>=<size>, and order=<name>-<name>-...: the dimension named first changes fastest with the rank"), "", \
+    "The parallel groups of the program, from the sizes of their dimensions, whose product is the number of ranks. What the " \
+    "program tells itself counts more.", \
+    "tp=2+pp=2+dp=2+order=tp-dp-pp") \
+  X(tensors, Items, "MEGASCOPE_TENSORS", "", "none", \
+    Accepts::items("a list of names of tensors, in which * stands for any characters"), "", \
+    "Tensors of which statistics are recorded as counters whenever the program shows them: count, NaN, infinite, smallest, " \
+    "largest, mean and norm. They are computed inside the program's call.", \
+    "*.weight+loss") \
+  X(without_mpi, bool, "MEGASCOPE_WITHOUT_MPI", "0", "", Accepts::on_off(), "", \
+    "Records from the program's first hook on, though an MPI library is loaded: for programs that never start it. Without one " \
+    "that is so anyhow.", \
     "1") \
   X(clock, ClockChoice, "MEGASCOPE_CLOCK", "auto", "", \
     Accepts::words(MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_TEXT)), "", \

@@ -55,6 +55,16 @@ bool parse(const OptionRow& row, std::string_view text, SizeBytes& value) {
   return true;
 }
 
+bool parse(const OptionRow& row, std::string_view text, Count& value) {
+  const std::string_view number = trimmed(text);
+  std::uint64_t parsed = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), parsed);
+  const bool is_number = error == std::errc{} && end == number.data() + number.size();
+  if (!is_number || parsed < row.accepts.least || parsed > row.accepts.most) return false;
+  value.value = parsed;
+  return true;
+}
+
 bool parse(const OptionRow& row, std::string_view text, Names& value) {
   Names names;
   for (const std::string& part : split_list(text)) {
@@ -173,6 +183,8 @@ std::string accepted_text(const OptionRow& row) {
     case Accepts::Kind::kRange:
       return "a size from " + human_bytes(row.accepts.least) + " to " +
              human_bytes(row.accepts.most);
+    case Accepts::Kind::kCount:
+      return "a whole number from " + std::to_string(row.accepts.least) + " to " + std::to_string(row.accepts.most);
     case Accepts::Kind::kWords:
       return "one of " + joined(words, ", ");
     case Accepts::Kind::kItems:

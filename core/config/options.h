@@ -15,6 +15,9 @@ namespace megascope::config {
 using Path = std::string;
 using SizeBytes = std::uint64_t;
 using Names = std::vector<std::string>;
+struct Count {
+  std::uint64_t value = 0;
+};
 struct Seconds {
   double value = 0.0;
 };
@@ -26,12 +29,13 @@ struct Items {
 #define MEGASCOPE_CHOICE_ENUMERATOR(enumerator, text) enumerator,
 #define MEGASCOPE_CHOICE_TEXT(enumerator, text) text "|"
 enum class BufferPolicy { MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_ENUMERATOR) };
+enum class Granularity { MEGASCOPE_GRANULARITIES(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ClockChoice { MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
 /// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items` says it for people.
 struct Accepts {
-  enum class Kind { kAnything, kRange, kSeconds, kWords, kList, kItems, kSwitch };
+  enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch };
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -40,6 +44,9 @@ struct Accepts {
   static constexpr Accepts anything() { return {}; }
   static constexpr Accepts range(std::uint64_t low, std::uint64_t high) {
     return {Kind::kRange, low, high, {}};
+  }
+  static constexpr Accepts count(std::uint64_t low, std::uint64_t high) {
+    return {Kind::kCount, low, high, {}};
   }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }

@@ -24,6 +24,7 @@ struct StartFacts {
   std::uint64_t company_ns = 0;    ///< spent on finding out whether all ranks have the library
   std::uint64_t clocks_ns = 0;     ///< and on comparing their clocks
   std::string shared_run_id;       ///< rank 0's, where it could be asked; empty: nobody told
+  bool is_without_mpi = false;     ///< hooks started the recording; the launcher told rank and size
   bool is_first_here = false;      ///< the lowest rank that is known to have the library: it speaks for all
 };
 
@@ -61,6 +62,9 @@ class Runtime {
   virtual Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) = 0;
   /// Recording has ended, MPI has not. collective: all ranks, or nullptr: this process is on its own.
   virtual void end(Collective* collective, const Company& company) = 0;
+  /// A hook was called while nothing is recorded, for the first time: begins a recording where the program has no MPI that will.
+  /// Any thread; never in a forked child of a process that records.
+  virtual void hook_called() = 0;
   /// The program calls MPI_Abort.
   virtual void aborting() = 0;
   /// One line for the user, said once, if this process is the one to say it.

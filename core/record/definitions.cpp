@@ -9,7 +9,7 @@ namespace megascope {
 std::string_view loss_cause_name(LossCause cause) {
   static constexpr std::array<std::string_view, kLossCauseCount> kNames = {
       "buffer_full",  "storage",      "no_buffer", "unknown_request",
-      "size_unknown", "foreign", "damaged"};
+      "size_unknown", "foreign", "damaged", "unbalanced", "refused"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -45,6 +45,12 @@ bool parse(std::string_view text, ParallelIndex& parallel) {
   text.remove_prefix(end);
   const bool is_read = take_space(text) && take_number(text, parallel.index) && take_space(text) && take_number(text, parallel.size);
   return is_read && text.empty() && !parallel.name.empty() && parallel.index >= 0 && parallel.index < parallel.size;
+}
+
+void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel) {
+  const auto same = std::ranges::find(all, parallel.name, &ParallelIndex::name);
+  if (same == all.end()) all.push_back(std::move(parallel));
+  else *same = std::move(parallel);
 }
 
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs) {

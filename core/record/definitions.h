@@ -113,6 +113,15 @@ struct GroupDefinition {
   bool operator==(const GroupDefinition&) const = default;
 };
 
+/// What a program counts or measures, as it names it.
+struct CounterDefinition {
+  CounterId id = 0;
+  std::string name;
+  std::string unit;  ///< may be empty
+
+  bool operator==(const CounterDefinition&) const = default;
+};
+
 struct LocationDefinition {
   LocationId id = 0;
   std::string name;          ///< "main thread", "thread 2"
@@ -133,6 +142,8 @@ enum class LossCause : std::uint8_t {
   kSizeUnknown,     ///< a received size that MPI did not tell (more statuses than we keep)
   kForeign,         ///< calls that arrived after recording had ended
   kDamaged,         ///< records that the reader could not read
+  kUnbalanced,      ///< regions or steps that the program left without having entered them, or the other way round
+  kRefused,         ///< what the program told in a way that cannot be recorded (megascope_last_error)
   kCount
 };
 inline constexpr std::size_t kLossCauseCount = static_cast<std::size_t>(LossCause::kCount);
@@ -189,6 +200,8 @@ struct ParallelIndex {
 /// "pp 3 4", as it is stored, and the inverse: false of what is none.
 std::string to_text(const ParallelIndex& parallel);
 bool parse(std::string_view text, ParallelIndex& parallel);
+/// Adds a place, or moves the process to it in a dimension that is there.
+void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel);
 
 /// One process (a rank) of the run.
 struct ProcessInfo {
@@ -250,6 +263,8 @@ struct ProcessDefinitions {
   std::vector<LocationDefinition> locations;  ///< ascending id, without holes
   std::vector<WindowDefinition> windows;      ///< ascending id, without holes
   std::vector<GroupDefinition> groups;        ///< ascending id, without holes
+  std::vector<CounterDefinition> counters;    ///< ascending id, without holes
+  std::vector<std::string> tensors;           ///< names, by TensorId
   std::vector<CallSiteDefinition> call_sites; ///< ascending id, without holes; empty unless asked for
   Losses losses{};
 

@@ -8,6 +8,8 @@ namespace megascope {
 /// ids from 0xFF00 on are reserved for the encoding.
 using RegionId = std::uint16_t;
 inline constexpr RegionId kNoRegion = 0;
+/// Regions that the program defines (hooks) in a live recording have ids from here on; below are MPI's.
+inline constexpr RegionId kFirstProgramRegion = 1024;
 inline constexpr RegionId kFirstReservedRegion = 0xFF00;
 
 /// A communicator within one process's trace, numbered in order of first sight. The same communicator has other ids in
@@ -27,6 +29,10 @@ inline constexpr WinId kNoWin = 0xFFFFFFFF;
 /// A group of processes that a synchronisation names, within one process's trace; equal groups have one id.
 using GroupId = std::uint32_t;
 inline constexpr GroupId kNoGroup = 0xFFFFFFFF;
+
+/// Counters, and names of tensors, within one process's trace, numbered from 0 in order of first sight.
+using CounterId = std::uint32_t;
+using TensorId = std::uint32_t;
 
 /// A stream of events (a thread) within one process's trace, numbered from 0 in order of first sight.
 using LocationId = std::uint32_t;

@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/source.h"
+#include "core/record/mpi_calls.h"
 
 namespace megascope {
 
-/// Calls of all locations of a process, in order of entry. Memory: a stream a location.
+/// Calls of MPI of all locations of a process (mpi_calls.h), in order of entry. Memory: a stream a location.
 class MergedCalls {
  public:
   MergedCalls(const RecordSource& source, std::int32_t world_rank) {
     for (const LocationDefinition& location : source.process(world_rank).locations) {
-      Head head{location.id, {}, source.calls(world_rank, location.id)};
+      Head head{location.id, {}, mpi_calls(source, world_rank, location.id)};
       if (head.stream->next(head.call)) heads_.push_back(std::move(head));
     }
     std::ranges::make_heap(heads_, is_later);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxMixedRows = 1024;  // then one row for all functions
 constexpr std::size_t kMaxRows = kMaxProfileKeys + kMaxMixedRows + 1;
 constexpr CommId kMaxComms = 1U << 20;
-constexpr std::uint64_t kFormat = 4;
+constexpr std::uint64_t kFormat = 5;
 
 constexpr ProfileKey unpack(std::uint64_t packed) {
   return {.region = static_cast<RegionId>(packed >> 48),
@@ -241,7 +241,7 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
 }
 
 void Profile::add(const Call& call) {
-  if (is_foreign(call.region)) return;
+  if (is_foreign(call.region)) return regions_.add(call.region, call.leave_ns > call.enter_ns ? call.leave_ns - call.enter_ns : 0);
   CallShape shape;
   for (const Fact& fact : call.facts) note(fact, call.region, shape);
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;
@@ -269,6 +269,7 @@ void Profile::merge(const Profile& other) {
   }
   files_.merge(other.files_);
   sites_.merge(other.sites_);
+  regions_.merge(other.regions_);
   collectives_.merge(other.collectives_);
   for (const PeerTotals& from : other.peers()) peer(from.world_rank).add(from);
   for (std::size_t i = 0; i < kSizeClassCount; ++i) {
@@ -319,6 +320,7 @@ void Profile::serialize(std::vector<std::byte>& to) const {
   }
   files_.serialize(out);
   sites_.serialize(out);
+  regions_.serialize(out);
   collectives_.serialize(out);
   const std::vector<PeerTotals> all_peers = peers();
   out.number(all_peers.size());
@@ -354,6 +356,7 @@ Status Profile::parse(std::span<const std::byte> from) {
   }
   read.files_.parse(in);
   read.sites_.parse(in);
+  read.regions_.parse(in);
   read.collectives_.parse(in);
   for (std::size_t left = in.count(kMaxProfilePeers + 1); left > 0; --left) {
     PeerTotals totals{.world_rank = static_cast<std::int32_t>(in.signed_number())};

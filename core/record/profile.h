@@ -5,6 +5,7 @@
 #include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
 #include "core/record/file_sums.h"
+#include "core/record/region_sums.h"
 #include "core/record/site_sums.h"
 
 #include <array>
@@ -104,7 +105,7 @@ struct SizeTotals {
 /// call that starts it (they are no messages of the communication matrix), bytes of files in the call
 /// that tells how many were read (received) or written (sent). Time
 /// in a call made inside a callback of another call (depth > 0) belongs to the outer one: the times
-/// of all rows add up to the time in MPI. Regions that are not MPI's are left out. One thread at a
+/// of all rows add up to the time in MPI. Regions that are not MPI's are summed up apart. One thread at a
 /// time. add() allocates only while the tables grow, and takes a few ns otherwise.
 class Profile {
  public:
@@ -131,18 +132,18 @@ class Profile {
   };
   /// The same as add() of a call without facts.
   void add_plain(const PlainCall& call) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
     add_to_row(call, PeerClass::kNone);
   }
   /// The same as add() of a call with a collective, call.sent and call.received long, on call.comm.
   void add_collective(const PlainCall& call, std::uint32_t sequence, std::int32_t root) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
     collectives_.add(call.comm, call.region, sequence, root);
     add_to_row(call, PeerClass::kNone);
   }
   /// The same as add() of a call with one message sent, or one received, of any number of bytes, on call.comm.
   void add_message(PlainCall call, bool is_sent, std::int32_t peer, std::uint64_t bytes) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
     KnownPeer& known = known_peer(call.comm, peer);
     if (is_sent) note_sent(bytes, known);
     (is_sent ? call.sent : call.received) = bytes;
@@ -150,7 +151,7 @@ class Profile {
   }
   /// The same as add() of a call with a message sent and one received, call.sent and call.received long, on call.comm.
   void add_exchange(const PlainCall& call, std::int32_t to, std::int32_t from) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
     KnownPeer& known = known_peer(call.comm, to);
     note_sent(call.sent, known);
     const PeerClass sent = class_of(known, to);
@@ -159,14 +160,16 @@ class Profile {
   }
   /// The same as add() of a call with a one-sided operation on `target`, call.sent and call.received long, on call.comm.
   void add_one_sided(const PlainCall& call, std::int32_t target) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) [[unlikely]] return regions_.add(call.region, call.time);
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
   /// Adds the place of one call that has been added: the same as its kCallSite fact given to add().
   void add_site(const PlainCall& call, std::uint32_t site) {
-    if (is_foreign(call.region)) return;
+    if (is_foreign(call.region)) return;  // regions have no place
     sites_.add({.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
   }
+  /// Adds a region of the program: add() of a call that is none of MPI's.
+  void add_region(const RegionTotals& totals) { regions_.add(totals); }
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);
 
@@ -182,6 +185,8 @@ class Profile {
   const FileSums& files() const { return files_; }
   /// Of every place, where places were recorded.
   const SiteSums& sites() const { return sites_; }
+  /// Of every region that is not MPI's.
+  const RegionSums& regions() const { return regions_; }
   /// Point-to-point messages sent, by size class.
   const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
   /// Entry of the first and return of the last call; 0 and 0 when there is none.
@@ -291,6 +296,7 @@ class Profile {
   std::array<SizeTotals, kSizeClassCount> sizes_{};
   FileSums files_;
   SiteSums sites_;
+  RegionSums regions_;
   CollectiveSums collectives_;
   std::uint64_t first_enter_ = UINT64_MAX;
   std::uint64_t last_leave_ = 0;

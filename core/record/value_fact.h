@@ -61,6 +61,8 @@ enum class ValueName : std::uint8_t {
   kMicroBatch,
   kModelChunk,     ///< of an interleaved pipeline's stage
   kSequence,       ///< among the operations of its kind in the step
+  kLayer,          ///< of the whole model, from 0
+  kContinued,      ///< 1: the region was entered before, outside of what is recorded
   kCount,
 };
 inline constexpr std::size_t kValueNameCount = static_cast<std::size_t>(ValueName::kCount);
@@ -75,7 +77,7 @@ inline constexpr std::array<std::string_view, kValueNameCount> kValueNames{
     "periodic_0", "periodic_1", "periodic_2", "periodic_3", "periodic_4", "periodic_5",
     "coordinate_0", "coordinate_1", "coordinate_2", "coordinate_3", "coordinate_4", "coordinate_5",
     "remains_0", "remains_1", "remains_2", "remains_3", "remains_4", "remains_5",
-    "step", "micro_batch", "model_chunk", "sequence"};
+    "step", "micro_batch", "model_chunk", "sequence", "layer", "continued"};
 static_assert(!kValueNames.back().empty());
 
 /// Of names that a newer MegaScope gave: "value".

@@ -8,43 +8,6 @@
 namespace megascope::trace {
 namespace {
 
-class Writer {
- public:
-  explicit Writer(DefinitionKind kind) : bytes_(kHeaderBytes) { put_header(static_cast<std::uint32_t>(kind)); }
-
-  template <class T>
-  Writer& put(T value) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof value);
-    std::memcpy(bytes_.data() + at, &value, sizeof value);
-    return *this;
-  }
-  Writer& put(std::string_view text) {
-    put(static_cast<std::uint32_t>(text.size()));
-    const auto* from = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), from, from + text.size());
-    return *this;
-  }
-  Writer& put(const std::vector<RankRun>& runs) {
-    put(static_cast<std::uint32_t>(runs.size()));
-    for (const RankRun& run : runs) put(run.first).put(run.stride).put(run.count);
-    return *this;
-  }
-  DefinitionBytes take() {
-    const auto payload = static_cast<std::uint32_t>(bytes_.size() - kHeaderBytes);
-    std::memcpy(bytes_.data() + sizeof(std::uint32_t), &payload, sizeof payload);
-    bytes_.resize((bytes_.size() + 7) / 8 * 8);
-    return std::move(bytes_);
-  }
-
-  static constexpr std::size_t kHeaderBytes = 8;
-
- private:
-  void put_header(std::uint32_t kind) { std::memcpy(bytes_.data(), &kind, sizeof kind); }
-
-  DefinitionBytes bytes_;
-};
-
 /// Reads values from untrusted bytes; after a failure everything reads as zero and `is_ok` is false.
 class Reader {
  public:
@@ -82,7 +45,7 @@ class Reader {
   /// The largest job we would ever expand into memory, and no rank outside of it.
   static constexpr std::int64_t kMaxRanks = std::int64_t{1} << 24;
   static bool is_plausible(const RankRun& run) {
-    const std::int64_t last = run.first + std::int64_t{run.count - 1} * run.stride;
+    const std::int64_t last = run.first + (std::int64_t{run.count} - 1) * run.stride;
     return run.count > 0 && run.count <= kMaxRanks && run.first >= 0 && run.first <= kMaxRanks && last >= 0 &&
            last <= kMaxRanks;
   }
@@ -109,7 +72,7 @@ std::uint8_t interface_of(std::string_view name) {
 bool add_parallel(std::string_view text, ProcessInfo& info) {
   ParallelIndex parallel;
   if (!parse(text, parallel)) return false;
-  info.parallel.push_back(std::move(parallel));
+  set_parallel(info.parallel, std::move(parallel));
   return true;
 }
 
@@ -223,6 +186,24 @@ bool decode_clock_sample(Reader& reader, ProcessInfo& into) {
   return true;
 }
 
+bool decode_counter(Reader& reader, ProcessDefinitions& into) {
+  CounterDefinition counter;
+  counter.id = reader.get<std::uint32_t>();
+  counter.name = reader.get_string();
+  counter.unit = reader.get_string();
+  if (!reader.is_ok() || counter.id != into.counters.size()) return false;
+  into.counters.push_back(std::move(counter));
+  return true;
+}
+
+bool decode_tensor(Reader& reader, ProcessDefinitions& into) {
+  const auto id = reader.get<std::uint32_t>();
+  std::string name = reader.get_string();
+  if (!reader.is_ok() || id != into.tensors.size()) return false;
+  into.tensors.push_back(std::move(name));
+  return true;
+}
+
 bool decode_one_sided(Reader& reader, ProcessDefinitions& into) {
   switch (static_cast<OneSidedDefinition>(reader.get<std::uint8_t>())) {
     case OneSidedDefinition::kWindow:
@@ -274,118 +255,26 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
       return decode_one_sided(reader, into);
     case DefinitionKind::kClockSample:
       return decode_clock_sample(reader, into.info);
+    case DefinitionKind::kCounter:
+      return decode_counter(reader, into);
+    case DefinitionKind::kTensor:
+      return decode_tensor(reader, into);
   }
   return false;
 }
 
-Writer one_sided(OneSidedDefinition what) {
-  Writer writer(DefinitionKind::kOneSided);
-  writer.put(static_cast<std::uint8_t>(what));
-  return writer;
-}
-
 }  // namespace
-
-DefinitionBytes encode_property(std::string_view name, std::string_view value) {
-  return Writer(DefinitionKind::kProperty).put(name).put(value).take();
-}
-
-DefinitionBytes encode(const RegionDefinition& region) {
-  return Writer(DefinitionKind::kRegion)
-      .put(region.id)
-      .put(static_cast<std::uint8_t>(region.role))
-      .put(static_cast<std::uint8_t>(region.paradigm))
-      .put(static_cast<std::uint8_t>(region.collective_op))
-      .put(std::string_view(region.name))
-      .put(std::string_view(region.group))
-      .take();
-}
-
-DefinitionBytes encode(const CallSiteDefinition& site) {
-  return Writer(DefinitionKind::kCallSite)
-      .put(site.id)
-      .put(site.offset)
-      .put(std::string_view(site.module))
-      .put(std::string_view(site.function))
-      .put(std::string_view(site.build_id))
-      .take();
-}
-
-DefinitionBytes encode(const CommDefinition& comm) {
-  return Writer(DefinitionKind::kComm)
-      .put(comm.id)
-      .put(comm.parent)
-      .put(comm.global_name)
-      .put(static_cast<std::uint8_t>(comm.kind))
-      .put(comm.my_rank)
-      .put(std::string_view(comm.name))
-      .put(comm.members)
-      .put(comm.remote_members)
-      .take();
-}
-
-DefinitionBytes encode(const LocationDefinition& location) {
-  return Writer(DefinitionKind::kLocation)
-      .put(location.id)
-      .put(location.system_thread_id)
-      .put(static_cast<std::uint8_t>(location.is_main ? 1 : 0))
-      .put(std::string_view(location.name))
-      .take();
-}
-
-DefinitionBytes encode(const FileDefinition& file) {
-  return Writer(DefinitionKind::kFile)
-      .put(file.id)
-      .put(file.comm)
-      .put(file.global_name)
-      .put(file.mode)
-      .put(std::string_view(file.name))
-      .take();
-}
-
-DefinitionBytes encode(const WindowDefinition& window) {
-  return one_sided(OneSidedDefinition::kWindow)
-      .put(window.id)
-      .put(window.comm)
-      .put(window.global_name)
-      .put(static_cast<std::uint8_t>(window.flavor))
-      .put(window.size_bytes)
-      .put(window.displacement_bytes)
-      .put(std::string_view(window.name))
-      .take();
-}
-
-DefinitionBytes encode(const GroupDefinition& group) {
-  return one_sided(OneSidedDefinition::kGroup).put(group.id).put(group.members).take();
-}
-
-DefinitionBytes encode(const ClockSample& sample) {
-  return Writer(DefinitionKind::kClockSample)
-      .put(sample.peer_domain)
-      .put(sample.sent_ticks)
-      .put(sample.received_ticks)
-      .put(sample.peer_ticks)
-      .take();
-}
-
-DefinitionBytes encode_window_name(WinId window, std::string_view name) {
-  return one_sided(OneSidedDefinition::kWindowName).put(window).put(name).take();
-}
-
-DefinitionBytes encode_comm_name(CommId comm, std::string_view name) {
-  return Writer(DefinitionKind::kCommName).put(comm).put(name).take();
-}
 
 std::size_t decode_definitions(std::span<const std::byte> bytes, ProcessDefinitions& into) {
   std::size_t damaged = 0;
-  while (bytes.size() >= Writer::kHeaderBytes) {
+  while (bytes.size() >= kDefinitionHeaderBytes) {
     std::uint32_t kind = 0;
     std::uint32_t payload = 0;
     std::memcpy(&kind, bytes.data(), sizeof kind);
     std::memcpy(&payload, bytes.data() + sizeof kind, sizeof payload);
-    const std::size_t whole = (Writer::kHeaderBytes + std::size_t{payload} + 7) / 8 * 8;
+    const std::size_t whole = (kDefinitionHeaderBytes + std::size_t{payload} + 7) / 8 * 8;
     if (whole > bytes.size()) return damaged + 1;
-    const Reader reader(bytes.subspan(Writer::kHeaderBytes, payload));
+    const Reader reader(bytes.subspan(kDefinitionHeaderBytes, payload));
     if (!decode_one(static_cast<DefinitionKind>(kind), reader, into)) ++damaged;
     bytes = bytes.subspan(whole);
   }

@@ -21,6 +21,8 @@ DefinitionBytes encode(const FileDefinition& file);
 DefinitionBytes encode(const WindowDefinition& window);
 DefinitionBytes encode(const GroupDefinition& group);
 DefinitionBytes encode(const ClockSample& sample);
+DefinitionBytes encode(const CounterDefinition& counter);
+DefinitionBytes encode_tensor(TensorId id, std::string_view name);
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
 DefinitionBytes encode_window_name(WinId window, std::string_view name);
 

@@ -20,7 +20,8 @@ inline constexpr std::size_t kChunkAlignment = 4096;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
 
-enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2 };
+/// kHooks: what the program told on a location (core/record/hook_words.h), in a sequence of its own.
+enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
 
 /// A call that has been entered and has not returned: its first words as they would be recorded, duration 0.
 /// Stands until the same call is recorded; then word 0 equals that of the last record. All zero when the thread has ended; word 0 names no
@@ -76,9 +77,10 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
+inline constexpr std::size_t kDefinitionHeaderBytes = 8;
 enum class DefinitionKind : std::uint32_t {
   kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7, kCallSite = 8,
-  kClockSample = 9,
+  kClockSample = 9, kCounter = 10, kTensor = 11,
 };
 /// What a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };
@@ -95,7 +97,7 @@ inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
 inline constexpr char kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
 inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property each
-inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property a dimension
+inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property a dimension, the last counts
 inline constexpr char kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
 inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }

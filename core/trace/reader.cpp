@@ -11,6 +11,7 @@
 
 #include "core/trace/decoder.h"
 #include "core/trace/definition_codec.h"
+#include "core/trace/hook_stream.h"
 #include "core/trace/location_stream.h"
 
 namespace megascope::trace {
@@ -98,7 +99,8 @@ Status TraceFile::read(std::span<const std::byte> bytes) {
   }
   read_header(header);
   scan_chunks();
-  keep_whole_copies();
+  for (Chunks& chunks : locations_) keep_whole_copies(chunks);
+  for (Chunks& chunks : hooks_) keep_whole_copies(chunks);
   is_one_moment_ = definitions_.info.end_state != EndState::kRunning || (is_one_moment_ && hold_open_chunks());
   complete_locations();
   find_end();
@@ -150,37 +152,38 @@ void TraceFile::scan_chunks() {
 }
 
 /// A chunk that was copied may be there twice, or its copy be half written: the one with more in it has everything.
-void TraceFile::keep_whole_copies() {
-  for (auto& chunks : locations_) {
-    std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
-      if (a.sequence != b.sequence) return a.sequence < b.sequence;
-      if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
-      return a.header > b.header;  // behind the chunk that it was copied from, and never written again
-    });
-    const auto end = std::unique(chunks.begin(), chunks.end(),
-                                 [](const Chunk& a, const Chunk& b) { return a.sequence == b.sequence; });
-    chunks.erase(end, chunks.end());
-  }
+void TraceFile::keep_whole_copies(Chunks& chunks) {
+  std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
+    if (a.sequence != b.sequence) return a.sequence < b.sequence;
+    if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
+    return a.header > b.header;  // behind the chunk that it was copied from, and never written again
+  });
+  const auto end = std::unique(chunks.begin(), chunks.end(),
+                               [](const Chunk& a, const Chunk& b) { return a.sequence == b.sequence; });
+  chunks.erase(end, chunks.end());
 }
 
 /// The process may begin each location's last chunk anew while it is read, and have put its copy behind what was mapped.
 /// False: it did, look again.
-bool TraceFile::hold_open_chunks() {
-  for (auto& chunks : locations_) {
-    if (chunks.empty()) continue;
-    Chunk& last = chunks.back();
-    if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
-    const std::size_t size = last.words.size();
-    auto copy = std::make_unique_for_overwrite<encoding::Word[]>(sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
-    std::memcpy(copy.get(), last.header, sizeof(ChunkHeader) + size * sizeof(encoding::Word));
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const std::uint64_t used = last.header->used_bytes.load(std::memory_order_acquire);
-    if (last.header->sequence != last.sequence || used < sizeof(ChunkHeader) + size * sizeof(encoding::Word)) return false;
-    last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
-    last.words = {copy.get() + sizeof(ChunkHeader) / sizeof(encoding::Word), size};
-    held_.push_back(std::move(copy));
-  }
+bool TraceFile::hold_open_chunk(Chunks& chunks) {
+  if (chunks.empty()) return true;
+  Chunk& last = chunks.back();
+  if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
+  const std::size_t size = last.words.size();
+  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
+  std::memcpy(copy.get(), last.header, sizeof(ChunkHeader) + size * sizeof(encoding::Word));
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::uint64_t used = last.header->used_bytes.load(std::memory_order_acquire);
+  if (last.header->sequence != last.sequence || used < sizeof(ChunkHeader) + size * sizeof(encoding::Word)) return false;
+  last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
+  last.words = {copy.get() + sizeof(ChunkHeader) / sizeof(encoding::Word), size};
+  held_.push_back(std::move(copy));
   return true;
+}
+
+bool TraceFile::hold_open_chunks() {
+  const auto hold = [this](Chunks& chunks) { return hold_open_chunk(chunks); };
+  return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
 }
 
 void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
@@ -196,12 +199,14 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
     damaged_count_ += decode_definitions({payload, size}, definitions_);
     return;
   }
-  if (header->kind != ChunkKind::kEvents || header->location >= bytes_.size() / kLeastLocationBytes) {
+  const bool is_known = header->kind == ChunkKind::kEvents || header->kind == ChunkKind::kHooks;
+  if (!is_known || header->location >= bytes_.size() / kLeastLocationBytes) {
     if (size != 0) ++damaged_count_;
     return;
   }
-  if (header->location >= locations_.size()) locations_.resize(header->location + 1);
-  locations_[header->location].push_back(
+  std::vector<Chunks>& all = header->kind == ChunkKind::kEvents ? locations_ : hooks_;
+  if (header->location >= all.size()) all.resize(header->location + 1);
+  all[header->location].push_back(
       {header, header->sequence, {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
   if (header->moment_ticks > definitions_.info.clock_points.back().ticks && definitions_.info.end_ticks == 0) {
     definitions_.info.clock_points.push_back(
@@ -211,7 +216,9 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t room) {
 
 /// A location and its definition come separately: after damage, one may be there without the other.
 void TraceFile::complete_locations() {
-  if (locations_.size() < definitions_.locations.size()) locations_.resize(definitions_.locations.size());
+  const std::size_t count = std::max({locations_.size(), hooks_.size(), definitions_.locations.size()});
+  locations_.resize(count);
+  hooks_.resize(count);
   while (definitions_.locations.size() < locations_.size()) {
     LocationDefinition location;
     location.id = static_cast<LocationId>(definitions_.locations.size());
@@ -227,9 +234,19 @@ void TraceFile::complete_locations() {
   }
 }
 
+std::uint64_t TraceFile::last_hook_ticks(LocationId location) const {
+  std::uint64_t last = 0;
+  if (hooks_[location].empty()) return last;
+  HookDecoder decoder;
+  decoder.begin_chunk(hooks_[location].back().words, hooks_[location].back().header->base_ticks);
+  for (HookRecord record; decoder.next(record);) last = std::max(last, record.ticks);
+  return last;
+}
+
 void TraceFile::find_end() {
   std::uint64_t end = definitions_.info.end_ticks;
   for (LocationId location = 0; location < locations_.size(); ++location) {
+    end = std::max(end, last_hook_ticks(location));
     CallDecoder decoder;
     Call call;
     if (!locations_[location].empty()) {
@@ -264,7 +281,14 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
 }
 
 std::unique_ptr<CallStream> TraceFile::calls(LocationId location, const TimeMap& map) const {
-  return std::make_unique<LocationStream>(*this, location, map);
+  auto calls = std::make_unique<LocationStream>(*this, location, map);
+  if (hooks_[location].empty()) return calls;
+  return std::make_unique<CallsAndRegions>(std::move(calls), std::make_unique<RegionStream>(*this, location, map));
+}
+
+std::unique_ptr<PointStream> TraceFile::points(LocationId location, const TimeMap& map) const {
+  if (hooks_[location].empty()) return nullptr;
+  return std::make_unique<LocationPoints>(*this, location, map);
 }
 
 }  // namespace megascope::trace

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/record/call.h"
 #include "core/record/definitions.h"
+#include "core/record/point.h"
 #include "core/record/time_map.h"
 #include "core/trace/layout.h"
 
@@ -31,8 +32,10 @@ class TraceFile {
   std::vector<CallSiteDefinition>& call_sites() { return definitions_.call_sites; }
   /// For saying what the trace does not tell. Not while others read.
   std::vector<ParallelIndex>& parallel() { return definitions_.info.parallel; }
-  /// Calls of a location in order of entry, times through `map` (default: ticks).
+  /// Calls of a location, and the program's regions, in order of entry, times through `map` (default: ticks).
   std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
+  /// What the program told of moments; nullptr where it told nothing.
+  std::unique_ptr<PointStream> points(LocationId location, const TimeMap& map = {}) const;
   /// Latest time in the trace, in ticks.
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
   /// Bytes that hold something; the file may have room behind them.
@@ -46,7 +49,9 @@ class TraceFile {
     std::uint32_t sequence = 0;
     std::span<const encoding::Word> words;
   };
-  const std::vector<Chunk>& chunks(LocationId location) const { return locations_[location]; }
+  using Chunks = std::vector<Chunk>;
+  const Chunks& chunks(LocationId location) const { return locations_[location]; }
+  const Chunks& hook_chunks(LocationId location) const { return hooks_[location]; }
   /// The chunk was read and need not stay in memory; who reads it again finds it in the file.
   void release(const Chunk& chunk) const;
 
@@ -56,16 +61,19 @@ class TraceFile {
   void read_header(const FileHeader& header);
   void scan_chunks();
   void add_chunk(const ChunkHeader* header, std::size_t room);
-  void keep_whole_copies();
+  static void keep_whole_copies(Chunks& chunks);
+  bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();
   static Status open_once(const std::string& path, std::unique_ptr<TraceFile>& result);
   void complete_locations();
+  std::uint64_t last_hook_ticks(LocationId location) const;
   void find_end();
 
   std::span<const std::byte> bytes_;
   void* mapping_ = nullptr;
   ProcessDefinitions definitions_;
-  std::vector<std::vector<Chunk>> locations_;
+  std::vector<Chunks> locations_;
+  std::vector<Chunks> hooks_;  ///< by location too
   std::vector<std::unique_ptr<encoding::Word[]>> held_;  ///< chunks that the process may still write, as they were
   std::uint64_t damaged_count_ = 0;
   std::size_t used_bytes_ = kFileHeaderBytes;

@@ -149,4 +149,9 @@ std::unique_ptr<CallStream> RunSource::calls(std::int32_t world_rank, LocationId
   return process.file->calls(location, process.map);
 }
 
+std::unique_ptr<PointStream> RunSource::points(std::int32_t world_rank, LocationId location) const {
+  const Process& process = processes_.at(world_rank);
+  return process.file->points(location, process.map);
+}
+
 }  // namespace megascope::trace

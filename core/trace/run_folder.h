@@ -38,6 +38,7 @@ class RunSource final : public RecordSource {
   const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
   const ProcessDefinitions& process(std::int32_t world_rank) const override;
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
+  std::unique_ptr<PointStream> points(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return time_.start_realtime_ns; }
   std::uint64_t end_ns() const override { return end_ns_; }
 

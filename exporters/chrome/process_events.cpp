@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/record/message_order.h"
 #include "exporters/chrome/findings.h"
@@ -63,6 +64,10 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   std::uint64_t call_count = 0;
   while (timeline.next(event)) {
     if (event.kind == timeline::Event::Kind::kLeave) continue;
+    if (event.kind == timeline::Event::Kind::kPoint) {
+      add_point(event);
+      continue;
+    }
     add_call(event);
     if (!waits_.is_empty()) add_wait(event);
     add_facts(event);
@@ -74,6 +79,32 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   piece_.write(text_.view());
   text_.clear();
   if (progress) progress(call_count % kProgressCalls);
+}
+
+/// Counters are the process's, whatever thread sets them; JSON has no word for what is no finite number.
+void ProcessEvents::add_point(const timeline::Event& event) {
+  const Point& point = *event.point;
+  if (point.kind == PointKind::kCounter) {
+    if (point.id >= process_.counters.size() || !std::isfinite(point.value)) return;
+    begin_event('C') << R"(,"name":")" << timeline::json_escaped(process_.counters[point.id].name) << "\"";
+  } else if (point.kind == PointKind::kMark) {
+    begin_event('i') << "," << region_text(static_cast<RegionId>(point.id)) << R"(,"s":"t")";
+  } else {
+    begin_event('i') << R"(,"name":")" << timeline::json_escaped(timeline::tensor_name(process_, point.id)) << R"(","cat":"tensor","s":"t")";
+  }
+  add_place(event.location, event.time_ns);
+  if (point.kind == PointKind::kCounter) (text_ << R"(,"args":{"value":)").real(point.value) << "}";
+  if (point.kind == PointKind::kTensor) add_tensor(point);
+  end_event();
+}
+
+void ProcessEvents::add_tensor(const Point& point) {
+  const TensorShape& shape = point.tensor;
+  text_ << R"(,"args":{"kind":")" << kTensorKindNames[static_cast<std::size_t>(shape.kind)] << R"(","shape":")" << timeline::shape_text(shape) << "\"";
+  if (shape.layer != kNoLayer) text_ << R"(,"layer":)" << std::int64_t{shape.layer};
+  if (shape.micro_batch != kNoMicroBatch) text_ << R"(,"micro_batch":)" << std::int64_t{shape.micro_batch};
+  if (shape.split_dimension >= 0) text_ << R"(,"split_dimension":)" << std::int64_t{shape.split_dimension};
+  text_ << "}";
 }
 
 /// Within the slice of the call, in a colour of its kind.

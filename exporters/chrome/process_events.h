@@ -52,6 +52,8 @@ class ProcessEvents {
   void add_name(const std::vector<std::string>& names, std::int64_t id);
   void add_wait(const timeline::Event& event);
   void add_findings();
+  void add_point(const timeline::Event& event);
+  void add_tensor(const Point& point);
   void add_facts(const timeline::Event& event);
   void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
   void add_collective(const timeline::Event& event, const Fact& fact);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/record/definitions.h"
+#include "core/record/point.h"
 
 /// Names as a timeline shows them. They may hold any bytes that the application put in: see utf8.h.
 namespace megascope::timeline {
@@ -27,6 +28,18 @@ inline std::string process_name(const ProcessInfo& process) {
 
 inline std::string thread_name(const LocationDefinition& location) {
   return location.name.empty() ? "thread " + std::to_string(location.id) : location.name;
+}
+
+/// "layer.3.qkv.weight"
+inline std::string tensor_name(const ProcessDefinitions& process, TensorId id) {
+  return id < process.tensors.size() ? process.tensors[id] : "tensor " + std::to_string(id);
+}
+/// "float32 [8, 128]"
+inline std::string shape_text(const TensorShape& shape) {
+  std::string text(kElementTypeNames[static_cast<std::size_t>(shape.type)]);
+  text += " [";
+  for (unsigned i = 0; i < shape.dimension_count; ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape.extents[i]);
+  return text + "]";
 }
 
 /// What groups slices of a region: the table's group, else whose region it is.

@@ -13,24 +13,37 @@ void Timeline::Cursor::fetch() {
   }
   is_entered = false;
   has_call = stream->next(call);
+  is_region = has_call && regions->has(call);
+}
+
+void Timeline::Cursor::fetch_point() {
+  is_told = false;
+  has_point = points != nullptr && points->next(point);
 }
 
 bool Timeline::Cursor::leaves_next() const {
   if (open.empty()) return false;
-  return !has_call || call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;
+  if (!has_call) return true;
+  // Regions have no depth: what is entered before they are left is inside of them.
+  if (is_region || open.back().is_region) return call.enter_ns >= open.back().leave_ns && call.depth <= open.back().depth;
+  return call.depth <= open.back().depth || call.enter_ns > open.back().leave_ns;
 }
 
 std::uint64_t Timeline::Cursor::next_time_ns() const {
-  return std::max(now_ns, leaves_next() ? open.back().leave_ns : call.enter_ns);
+  return std::max(now_ns, tells_next() ? point.time_ns : next_event_ns());
 }
 
-Timeline::Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order) {
+Timeline::Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order)
+    : regions_(source.process(world_rank)) {
   for (const LocationDefinition& location : source.process(world_rank).locations) {
     Cursor cursor;
     cursor.location = location.id;
     cursor.stream = source.calls(world_rank, location.id);
+    cursor.points = source.points(world_rank, location.id);
+    cursor.regions = &regions_;
     cursor.flow_ids = order.flow_ids(location.id);
     cursor.fetch();
+    cursor.fetch_point();
     if (!cursor.is_at_end()) cursors_.push_back(std::move(cursor));
   }
   std::ranges::make_heap(cursors_, is_later);
@@ -47,7 +60,9 @@ bool Timeline::next(Event& event) {
   std::ranges::pop_heap(cursors_, is_later);
   Cursor& cursor = cursors_.back();
   event.location = cursor.location;
-  if (cursor.leaves_next()) {
+  if (cursor.tells_next()) {
+    tell(cursor, event);
+  } else if (cursor.leaves_next()) {
     leave(cursor, event);
   } else {
     enter(cursor, event);
@@ -58,6 +73,7 @@ bool Timeline::next(Event& event) {
 void Timeline::settle() {
   Cursor& cursor = cursors_.back();
   if (cursor.is_entered) cursor.fetch();
+  if (cursor.is_told) cursor.fetch_point();
   if (cursor.is_at_end()) {
     cursors_.pop_back();
   } else {
@@ -74,7 +90,7 @@ void Timeline::enter(Cursor& cursor, Event& event) {
   if (!cursor.open.empty()) event.leave_ns = std::min(event.leave_ns, cursor.open.back().leave_ns);
   event.call = &call;
   event.flow_ids = cursor.flow_ids;
-  cursor.open.push_back({event.leave_ns, call.depth});
+  cursor.open.push_back({event.leave_ns, call.depth, cursor.is_region});
   cursor.is_entered = true;
 }
 
@@ -86,6 +102,17 @@ void Timeline::leave(Cursor& cursor, Event& event) {
   event.leave_ns = event.time_ns;
   event.call = nullptr;
   event.flow_ids = {};
+}
+
+void Timeline::tell(Cursor& cursor, Event& event) {
+  event.kind = Event::Kind::kPoint;
+  event.time_ns = cursor.now_ns = cursor.next_time_ns();
+  event.frame = cursor.open.size();
+  event.leave_ns = event.time_ns;
+  event.call = nullptr;
+  event.point = &cursor.point;
+  event.flow_ids = {};
+  cursor.is_told = true;
 }
 
 }  // namespace megascope::timeline

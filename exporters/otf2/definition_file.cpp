@@ -1,5 +1,6 @@
 #include "exporters/otf2/definition_file.h"
 
+#include "exporters/common/utf8.h"
 #include "exporters/otf2/vocabulary.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ OTF2_ErrorCode DefinitionFile::write(const ClockFacts& clock) {
   write_windows();
   if (has_threads()) write_thread_teams();
   write_files();
+  write_counters();
   return error_;
 }
 
@@ -67,6 +69,10 @@ void DefinitionFile::write_paradigms() {
     check(OTF2_GlobalDefWriter_WriteParadigmProperty(
         writer_, OTF2_PARADIGM_MPI, OTF2_PARADIGM_PROPERTY_RMA_WIN_NAME_TEMPLATE, OTF2_TYPE_STRING,
         name_template));
+  }
+  const bool has_user = std::ranges::any_of(definitions_.regions, [](const RegionDefinition& region) { return region.paradigm == Paradigm::kUser; });
+  if (has_user) {
+    check(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_USER, text("program"), OTF2_PARADIGM_CLASS_PROCESS));
   }
   if (!has_threads()) return;
   check(OTF2_GlobalDefWriter_WriteParadigm(writer_, OTF2_PARADIGM_PTHREAD, text("POSIX threads"),
@@ -115,6 +121,16 @@ void DefinitionFile::write_value_attributes() {
   for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
     write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
           kValueNames[i], "what the call was given or gave", OTF2_TYPE_INT64);
+  }
+}
+
+// A class of its own for each: they are set one by one.
+void DefinitionFile::write_counters() {
+  for (std::uint32_t id = 0; id < definitions_.counters.size(); ++id) {
+    const SharedCounter& counter = definitions_.counters[id];
+    check(OTF2_GlobalDefWriter_WriteMetricMember(writer_, id, text(counter.name), text(""), OTF2_METRIC_TYPE_USER,
+                                                 OTF2_METRIC_ABSOLUTE_LAST, OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0, text(counter.unit)));
+    check(OTF2_GlobalDefWriter_WriteMetricClass(writer_, id, 1, &id, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
   }
 }
 
@@ -306,7 +322,7 @@ std::uint32_t DefinitionFile::text(const std::string& text) {
 std::uint32_t DefinitionFile::numbered_text(const std::string& text) {
   const std::uint32_t id = text_count_++;
   texts_.emplace(text, id);
-  check(OTF2_GlobalDefWriter_WriteString(writer_, id, text.c_str()));
+  check(OTF2_GlobalDefWriter_WriteString(writer_, id, timeline::valid_utf8(text).c_str()));
   return id;
 }
 

@@ -51,6 +51,7 @@ class DefinitionFile {
   void write_paradigms();
   void write_attributes();
   void write_value_attributes();
+  void write_counters();
   void write_regions();
   void write_region(std::uint32_t id, const RegionDefinition& region);
   void write_system_tree();

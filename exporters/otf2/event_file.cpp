@@ -46,26 +46,61 @@ EventFile::~EventFile() {
   if (attributes_ != nullptr) OTF2_AttributeList_Delete(attributes_);
 }
 
-OTF2_ErrorCode EventFile::write(CallStream& calls, const ThreadTeam& team,
+OTF2_ErrorCode EventFile::write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                                 const std::function<void(std::uint64_t)>& progress) {
-  const bool is_team_thread = team.comm != ThreadTeam::kNoTeam;
+  points_ = points != nullptr && points->next(point_) ? points : nullptr;
   for (Call call; error_ == OTF2_SUCCESS && calls.next(call);) {
-    if (call_count_ == 0 && is_team_thread) {
-      check(OTF2_EvtWriter_ThreadBegin(writer_, nullptr, advance(call.enter_ns), team.comm,
-                                       team.sequence));
-    }
+    add_points_until(call.enter_ns, team);
+    begin_thread(call.enter_ns, team);
     leave_until(call);
     enter(call);
     if (++call_count_ % kProgressCalls == 0 && progress) progress(kProgressCalls);
   }
+  add_points_until(UINT64_MAX, team);
   while (open_count_ > 0) leave();
-  if (call_count_ > 0 &&
-      is_team_thread) {  // nobody is seen to wait for the thread: no sequence number
+  if (has_begun_ && team.comm != ThreadTeam::kNoTeam) {  // nobody is seen to wait for the thread: no sequence number
     check(OTF2_EvtWriter_ThreadEnd(writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64));
   }
   if (progress) progress(call_count_ % kProgressCalls);
   summary_.last_time_ns = std::max(summary_.last_time_ns, now_ns_);
   return error_;
+}
+
+void EventFile::begin_thread(std::uint64_t time_ns, const ThreadTeam& team) {
+  if (has_begun_) return;
+  has_begun_ = true;
+  if (team.comm == ThreadTeam::kNoTeam) return;
+  check(OTF2_EvtWriter_ThreadBegin(writer_, nullptr, advance(time_ns), team.comm, team.sequence));
+}
+
+void EventFile::add_points_until(std::uint64_t time_ns, const ThreadTeam& team) {
+  while (points_ != nullptr && error_ == OTF2_SUCCESS && point_.time_ns < time_ns) {
+    begin_thread(point_.time_ns, team);
+    leave_before(point_.time_ns);
+    add(point_);
+    if (!points_->next(point_)) points_ = nullptr;
+  }
+}
+
+void EventFile::leave_before(std::uint64_t time_ns) {
+  while (open_count_ > 0 && frames_[open_count_ - 1].leave_ns < time_ns) leave();
+}
+
+// A mark is a region that takes no time: viewers show it on the thread that told it, which a marker of OTF2's is not sure to be.
+void EventFile::add(const Point& point) {
+  advance(point.time_ns);
+  if (point.kind == PointKind::kMark) {
+    const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
+    if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
+    check(OTF2_EvtWriter_Enter(writer_, nullptr, now_ns_, region));
+    check(OTF2_EvtWriter_Leave(writer_, nullptr, now_ns_, region));
+  }
+  const std::uint32_t counter = point.kind == PointKind::kCounter ? process_.ids.counters().counter(point.id) : ProcessCounters::kUndefined;
+  if (counter == ProcessCounters::kUndefined) return;
+  const OTF2_Type type = OTF2_TYPE_DOUBLE;
+  OTF2_MetricValue value;
+  value.floating_point = point.value;
+  check(OTF2_EvtWriter_Metric(writer_, nullptr, now_ns_, counter, 1, &type, &value));
 }
 
 std::uint64_t EventFile::advance(std::uint64_t time_ns) {

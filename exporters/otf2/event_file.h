@@ -111,9 +111,9 @@ class EventFile {
   EventFile& operator=(const EventFile&) = delete;
   ~EventFile();
 
-  /// progress: called now and then with the number of calls since the last time; may be empty.
-  /// OTF2_SUCCESS, or the first error.
-  OTF2_ErrorCode write(CallStream& calls, const ThreadTeam& team,
+  /// points: of the same location; nullptr: none. progress: called now and then with the number of calls since the last time;
+  /// may be empty. OTF2_SUCCESS, or the first error.
+  OTF2_ErrorCode write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                        const std::function<void(std::uint64_t)>& progress);
 
  private:
@@ -132,6 +132,11 @@ class EventFile {
     std::vector<Fact> facts;
   };
 
+  /// Of the first event of a thread.
+  void begin_thread(std::uint64_t time_ns, const ThreadTeam& team);
+  void add_points_until(std::uint64_t time_ns, const ThreadTeam& team);
+  void add(const Point& point);
+  void leave_before(std::uint64_t time_ns);
   void enter(const Call& call);
   /// Puts what an Enter says beside its region into attributes_; false: nothing.
   bool describe(const Call& call);
@@ -162,6 +167,9 @@ class EventFile {
   std::vector<Frame> frames_;  ///< the first `open_count_` are open; the others keep their memory
   std::size_t open_count_ = 0;
   std::uint64_t call_count_ = 0;
+  bool has_begun_ = false;
+  PointStream* points_ = nullptr;  ///< until its end
+  Point point_;                    ///< the next of them
   std::uint64_t now_ns_ = 0;  ///< time of the last event
   OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };

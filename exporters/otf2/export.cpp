@@ -182,8 +182,9 @@ Status Export::write_location(Archive& archive, ProcessState& state, std::int32_
   ThreadTeam team;
   if (thread_index > 0) team = {team_comm_id(ids_.comms.size(), ids_.threaded_ranks, world_rank), thread_index};
   const auto calls = source_.calls(world_rank, id);
+  const auto points = source_.points(world_rank, id);
   EventFile file(writer, state, id, content_.summary);
-  const OTF2_ErrorCode code = file.write(*calls, team, job_.progress);
+  const OTF2_ErrorCode code = file.write(*calls, points.get(), team, job_.progress);
   status = archive.errors().status("events of rank " + std::to_string(world_rank), code);
   status.update(archive.close_event_writer(writer, entry.event_count));
   return status;

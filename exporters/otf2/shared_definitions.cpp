@@ -4,7 +4,6 @@
 #include "exporters/otf2/rank_runs.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -85,7 +84,8 @@ void merge_texts(std::vector<std::string>& mine, std::vector<std::string> theirs
 Collective::Bytes encode_ids(const SharedDefinitions& all) {
   ByteWriter to;
   to.put_u64(all.regions.size());
-  for (const RegionDefinition& region : all.regions) to.put_text(region.name);
+  for (const RegionDefinition& region : all.regions) to.put_text(region_key(region));
+  put_counters(to, all.counters);
   to.put_u64(all.comms.size());
   for (const SharedComm& comm : all.comms) to.put_u64(comm.key);
   put_texts(to, all.remote_worlds);
@@ -101,6 +101,7 @@ Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   ByteReader from(bytes);
   const std::size_t region_count = from.count();
   for (std::uint32_t id = 0; id < region_count; ++id) ids.regions.emplace(from.text(), id);
+  ids.counters = counter_ids(get_counters(from));
   const std::size_t comm_count = from.count();
   for (std::uint32_t id = 0; id < comm_count; ++id) ids.comms.emplace(from.u64(), id);
   ids.remote_worlds = get_texts(from);
@@ -135,13 +136,10 @@ void put_parents_first(std::vector<SharedComm>& comms) {
 }
 
 void merge_regions(std::vector<RegionDefinition>& mine, std::vector<RegionDefinition>& theirs) {
-  std::unordered_set<std::string_view> names;
-  mine.reserve(mine.size() + theirs.size());  // keeps the views valid
-  for (const RegionDefinition& region : mine) names.insert(region.name);
+  std::unordered_set<std::string> known;
+  for (const RegionDefinition& region : mine) known.insert(region_key(region));
   for (RegionDefinition& region : theirs) {
-    if (names.contains(region.name)) continue;
-    mine.push_back(std::move(region));
-    names.insert(mine.back().name);
+    if (known.insert(region_key(region)).second) mine.push_back(std::move(region));
   }
 }
 
@@ -170,12 +168,17 @@ std::vector<RankRun> united(const std::vector<RankRun>& mine, const std::vector<
 
 }  // namespace
 
+std::string region_key(const RegionDefinition& region) {
+  return region.paradigm == Paradigm::kMpi ? region.name : '\n' + region.name;
+}
+
 SharedDefinitions collect_definitions(const RecordSource& source) {
   SharedDefinitions all;
   for (const std::int32_t rank : source.world_ranks()) {
     const ProcessDefinitions& process = source.process(rank);
     SharedDefinitions mine;
     mine.regions = process.regions;
+    mine.counters = collect_counters(process);
     mine.comms = shared_comms(process, source.world_size());
     mine.remote_worlds = names_of_remote_worlds(process);
     mine.files = collect_files(process, keys_of(mine.comms));
@@ -190,6 +193,7 @@ SharedDefinitions collect_definitions(const RecordSource& source) {
 
 void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs) {
   merge_regions(mine.regions, theirs.regions);
+  merge_counters(mine.counters, std::move(theirs.counters));
   merge_comms(mine.comms, theirs.comms);
   merge_texts(mine.remote_worlds, std::move(theirs.remote_worlds));
   merge_files(mine.files, std::move(theirs.files));
@@ -209,6 +213,7 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions) {
     to.put_u8(static_cast<std::uint8_t>(region.collective_op));
     to.put_text(region.group);
   }
+  put_counters(to, definitions.counters);
   to.put_u64(definitions.comms.size());
   for (const SharedComm& comm : definitions.comms) {
     to.put_u64(comm.key);
@@ -237,6 +242,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
     region.collective_op = static_cast<CollectiveOp>(from.u8());
     region.group = from.text();
   }
+  definitions.counters = get_counters(from);
   definitions.comms.resize(from.count());
   for (SharedComm& comm : definitions.comms) {
     comm.key = from.u64();
@@ -287,11 +293,12 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
       regions_.resize(region.id + std::size_t{1}, undefined_region_);
       operations_.resize(regions_.size(), CollectiveOp::kNone);
     }
-    const auto found = ids.regions.find(region.name);
+    const auto found = ids.regions.find(region_key(region));
     if (found != ids.regions.end()) regions_[region.id] = found->second;
     operations_[region.id] = region.collective_op;
   }
   const std::vector<SharedComm> comms = shared_comms(definitions, world_size);
+  counters_ = ProcessCounters(definitions, ids.counters);
   files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
   windows_ = ProcessWindows(definitions, keys_of(comms), world_size, ids.windows);
   places_ = ProcessPlaces(definitions, ids.places);

@@ -4,6 +4,7 @@
 #include "core/lifecycle/collective.h"
 #include "core/record/definitions.h"
 #include "core/record/source.h"
+#include "exporters/otf2/shared_counters.h"
 #include "exporters/otf2/shared_files.h"
 #include "exporters/otf2/shared_places.h"
 #include "exporters/otf2/shared_windows.h"
@@ -35,6 +36,7 @@ struct SharedComm {
 struct SharedDefinitions {
   std::vector<RegionDefinition> regions;  ///< `id` has no meaning here
   std::vector<SharedComm> comms;
+  std::vector<SharedCounter> counters;
   SharedFiles files;
   SharedWindows windows;
   SharedPlaces places;
@@ -52,9 +54,13 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions);
 /// An error when the bytes are not from encode_definitions().
 Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& definitions);
 
+/// What regions share that are one to readers: a program's region is never MPI's of the same name.
+std::string region_key(const RegionDefinition& region);
+
 /// OTF2's ids, found by name. The same on all members.
 struct IdTable {
-  std::unordered_map<std::string, std::uint32_t> regions;  ///< by name
+  std::unordered_map<std::string, std::uint32_t> regions;  ///< by region_key()
+  CounterIds counters;
   std::unordered_map<std::uint64_t, std::uint32_t> comms;  ///< by key
   std::vector<std::string> remote_worlds;
   FileIds files;
@@ -90,6 +96,7 @@ class ProcessIds {
   /// The string with the name of a communicator that reaches into another world; kNoText of all others.
   std::uint32_t remote_world(CommId id) const { return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText; }
 
+  const ProcessCounters& counters() const { return counters_; }
   const ProcessFiles& files() const { return files_; }
   const ProcessWindows& windows() const { return windows_; }
   const ProcessPlaces& places() const { return places_; }
@@ -102,6 +109,7 @@ class ProcessIds {
   std::vector<CollectiveOp> operations_;
   std::vector<std::uint32_t> comms_;  ///< by CommId
   std::vector<std::uint32_t> remote_worlds_;  ///< by CommId
+  ProcessCounters counters_;
   ProcessFiles files_;
   ProcessWindows windows_;
   ProcessPlaces places_;

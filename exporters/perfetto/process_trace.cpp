@@ -30,7 +30,7 @@ ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank, 
                            const Annotations* annotations)
     : source_(source), process_(source.process(world_rank)), world_rank_(world_rank), world_ranks_(process_),
       names_(process_), packets_(file, static_cast<std::uint32_t>(world_rank) + 1), waits_(annotations, world_rank, packets_),
-      open_(process_.locations.size()) {
+      points_(process_, names_, packets_), open_(process_.locations.size()) {
   for (const CommDefinition& comm : process_.comms) {
     const bool has_others = rank_count(comm.members) + rank_count(comm.remote_members) > 1;
     comm_seeds_.push_back(has_others ? comm.global_name : 0);
@@ -47,6 +47,10 @@ void ProcessTrace::write(const std::function<void(std::uint64_t)>& progress) {
   std::uint64_t call_count = 0;
   while (timeline.next(event)) {
     if (!waits_.is_empty()) waits_.before(event);
+    if (event.kind == timeline::Event::Kind::kPoint) {
+      points_.add(event, thread_uuid(event.location));
+      continue;
+    }
     if (event.kind == timeline::Event::Kind::kLeave) {
       leave(event);
       continue;

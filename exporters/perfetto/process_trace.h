@@ -11,6 +11,7 @@
 #include "exporters/perfetto/names.h"
 #include "exporters/perfetto/operation_lanes.h"
 #include "exporters/perfetto/packet_stream.h"
+#include "exporters/perfetto/point_events.h"
 #include "exporters/perfetto/track_numbers.h"
 #include "exporters/perfetto/wait_slices.h"
 
@@ -75,6 +76,7 @@ class ProcessTrace {
   FieldBuffer annotation_;
   OperationLanes lanes_;
   WaitSlices waits_;
+  PointEvents points_;
   std::vector<OpenCalls> open_;            ///< by location
   std::vector<std::uint64_t> comm_seeds_;  ///< global name of each communicator with more than one member, else 0
   std::uint64_t slice_count_ = 0;

@@ -52,6 +52,7 @@ struct TrackDescriptor {
   static constexpr std::uint32_t kProcess = 3;
   static constexpr std::uint32_t kThread = 4;
   static constexpr std::uint32_t kParentUuid = 5;
+  static constexpr std::uint32_t kCounter = 8;
   static constexpr std::uint32_t kChildOrdering = 11;
   static constexpr std::uint32_t kSiblingOrderRank = 12;
   static constexpr std::uint32_t kProcessOrdering = 19;
@@ -72,6 +73,9 @@ struct ThreadDescriptor {
   static constexpr std::uint32_t kLegacySortIndex = 3;
   static constexpr std::uint32_t kThreadName = 5;
 };
+struct CounterDescriptor {
+  static constexpr std::uint32_t kUnitName = 6;
+};
 struct TrackEvent {
   static constexpr std::uint32_t kCategoryIids = 3;
   static constexpr std::uint32_t kDebugAnnotations = 4;
@@ -80,10 +84,13 @@ struct TrackEvent {
   static constexpr std::uint32_t kTrackUuid = 11;
   static constexpr std::uint32_t kCategories = 22;
   static constexpr std::uint32_t kName = 23;
+  static constexpr std::uint32_t kDoubleCounterValue = 44;
   static constexpr std::uint32_t kFlowIds = 47;
 
   static constexpr std::uint32_t kSliceBegin = 1;  ///< type
   static constexpr std::uint32_t kSliceEnd = 2;
+  static constexpr std::uint32_t kInstant = 3;
+  static constexpr std::uint32_t kTypeCounter = 4;
 };
 struct TrackEventDefaults {
   static constexpr std::uint32_t kTrackUuid = 11;

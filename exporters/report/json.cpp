@@ -60,6 +60,14 @@ Json communicators(const RunReport& report) {
   return all;
 }
 
+Json regions(const RunReport& report) {
+  Json all = Json::object();
+  for (const RegionRow& row : report.regions) {
+    all[row.name] = {{"count", row.totals.calls}, {"time_s", seconds(row.totals.time)}, {"max_time_s", seconds(row.totals.max_time)}};
+  }
+  return all;
+}
+
 Json files(const RunReport& report) {
   Json all = Json::array();
   for (const FileRow& row : report.files) {
@@ -250,6 +258,7 @@ Json object_of(const RunReport& report) {
   json["overhead_s"] = seconds(most_overhead_ns);
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
+  json["regions"] = regions(report);
   json["files"] = files(report);
   json["places"] = places(report);
   json["per_rank"] = per_rank(report);

@@ -7,7 +7,7 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 4;
+constexpr std::uint64_t kFormat = 5;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -127,6 +127,12 @@ constexpr auto place_row = [](auto& codec, auto& row) {
   codec.number(row.totals.calls);
   codec.number(row.totals.time);
 };
+constexpr auto region_row = [](auto& codec, auto& row) {
+  codec.text(row.name);
+  codec.number(row.totals.calls);
+  codec.number(row.totals.time);
+  codec.number(row.totals.max_time);
+};
 constexpr auto wait_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);
   codec.text(row.function);
@@ -173,6 +179,7 @@ void describe(Codec& codec, Report& report) {
   codec.rows(report.comms, kMaxComms, comm_row);
   codec.rows(report.files, kMaxFiles, file_row);
   codec.rows(report.places, kMaxPlaces, place_row);
+  codec.rows(report.regions, kMaxRegions, region_row);
   codec.rows(report.pairs, kMaxPairs, pair_row);
   codec.number(report.pair_count);
   sizes(codec, report.messages);
@@ -202,6 +209,9 @@ bool is_consistent(const RunReport& report) {
   }
   for (std::size_t i = 1; i < report.files.size(); ++i) {
     if (report.files[i - 1].name >= report.files[i].name) return false;
+  }
+  for (std::size_t i = 1; i < report.regions.size(); ++i) {
+    if (report.regions[i - 1].name >= report.regions[i].name) return false;
   }
   const auto place_key = [](const PlaceRow& row) {
     return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function);

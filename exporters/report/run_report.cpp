@@ -46,6 +46,7 @@ void add_rows(std::vector<Row>& mine, const std::vector<Row>& theirs, Key key) {
 }
 
 bool is_others(const FunctionRow& row) { return row.name == kOthersName; }
+bool is_others(const RegionRow& row) { return row.name == kOthersName; }
 bool is_others(const PlaceRow& row) { return row.function == kOthersName; }
 bool is_others(const FileRow& row) { return row.name == kOthersName; }
 bool is_others(const CommRow& row) { return row.kind == CommRowKind::kOthers; }
@@ -112,6 +113,7 @@ void append(std::vector<Row>& mine, const std::vector<Row>& theirs) {
 }
 
 const std::string& function_key(const FunctionRow& row) { return row.name; }
+const std::string& region_key(const RegionRow& row) { return row.name; }
 const std::string& file_key(const FileRow& row) { return row.name; }
 auto place_key(const PlaceRow& row) { return std::tie(row.site.module, row.site.offset, row.site.build_id, row.function); }
 std::pair<CommRowKind, std::uint64_t> comm_key(const CommRow& row) {
@@ -173,6 +175,7 @@ void bound(RunReport& report) {
   bound_rows(report.comms, kMaxComms,
              {.kind = CommRowKind::kOthers, .name = kOthersName, .totals = {}, .check = {}}, comm_key);
   bound_rows(report.files, kMaxFiles, {.name = kOthersName, .totals = {}}, file_key);
+  bound_rows(report.regions, kMaxRegions, {.name = kOthersName, .totals = {}}, region_key);
   std::ranges::sort(report.places, {}, place_key);
   bound_rows(report.places, kMaxPlaces, {.function = kOthersName, .site = {}, .totals = {}}, place_key);
   keep_heaviest(report.pairs, kMaxPairs, [](const PairRow& a, const PairRow& b) {
@@ -210,6 +213,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
   add_rows(mine.comms, theirs.comms, comm_key);
   add_rows(mine.files, theirs.files, file_key);
   add_rows(mine.places, theirs.places, place_key);
+  add_rows(mine.regions, theirs.regions, region_key);
   append(mine.pairs, theirs.pairs);
   append(mine.waits, theirs.waits);
   append(mine.pending, theirs.pending);

@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaxFunctions = 512;
 inline constexpr std::size_t kMaxComms = 256;
 inline constexpr std::size_t kMaxFiles = 256;
 inline constexpr std::size_t kMaxPlaces = 1024;
+inline constexpr std::size_t kMaxRegions = 1024;
 inline constexpr std::size_t kMaxPairs = 1024;
 inline constexpr std::size_t kMaxWaits = 64;
 inline constexpr std::size_t kMaxPending = 64;
@@ -91,6 +92,14 @@ struct PlaceRow {
   CallTotals totals;        ///< calls and time only
 
   bool operator==(const PlaceRow&) const = default;
+};
+
+/// A region that programs told, over all ranks and threads. "calls" are how often it was entered and left.
+struct RegionRow {
+  std::string name;
+  CallTotals totals;
+
+  bool operator==(const RegionRow&) const = default;
 };
 
 struct RankRow {
@@ -181,6 +190,7 @@ struct RunReport {
   std::vector<CommRow> comms;          ///< ascending (kind, global_name)
   std::vector<FileRow> files;          ///< ascending name
   std::vector<PlaceRow> places;        ///< ascending (module, offset, build, function); empty unless places were recorded
+  std::vector<RegionRow> regions;      ///< ascending name
   std::vector<PairRow> pairs;          ///< the heaviest, by bytes
   std::uint64_t pair_count = 0;        ///< of all pairs that exchanged messages
   SizeTotals messages;                 ///< of all pairs

@@ -1,6 +1,7 @@
 #include "exporters/report/summary.h"
 
 #include "core/base/text.h"
+#include "core/record/user_regions.h"
 #include "exporters/report/places.h"
 
 #include <algorithm>
@@ -206,6 +207,23 @@ void describe_files(const ProcessDefinitions& definitions, const Profile& profil
   }
 }
 
+/// Of names that are alike when cut the sums are one.
+void describe_regions(const ProcessDefinitions& definitions, const Profile& profile, double ns_per_unit, RunReport& report) {
+  std::map<std::string, CallTotals> by_name;
+  for (const RegionTotals& row : profile.regions().rows()) {
+    by_name[function_name(definitions, row.region)].add({.calls = row.count, .time = scaled(row.time, ns_per_unit),
+                                                         .max_time = scaled(row.max_time, ns_per_unit)});
+  }
+  for (const auto& [name, totals] : by_name) report.regions.push_back({name, totals});
+}
+
+/// From the first call to the last; of a program without MPI, as long as it was recorded.
+std::uint64_t wall_ns(const ProcessInfo& info, const Profile& profile, const RankFacts& facts) {
+  const bool is_without_mpi = profile.is_empty() && !profile.regions().rows().empty() && info.end_ticks > info.start_ticks;
+  if (is_without_mpi) return scaled(info.end_ticks - info.start_ticks, tick_ns(info, facts));
+  return scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
+}
+
 }  // namespace
 
 ClockFacts clock_facts(const RunTime& time) {
@@ -243,6 +261,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   describe_files(definitions, profile, facts.ns_per_profile_unit, report);
   const auto function_of = [&](RegionId region) { return function_name(definitions, region); };
   describe_places(definitions, profile, facts.ns_per_profile_unit, function_of, report);
+  describe_regions(definitions, profile, facts.ns_per_profile_unit, report);
   RankRow rank;
   rank.world_rank = info.world_rank;
   rank.pid = info.pid;
@@ -253,7 +272,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
     rank.mpi_time_ns += row.totals.time;
   }
   rank.startup_ns = summary.startup_ns();
-  rank.wall_ns = scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
+  rank.wall_ns = wall_ns(info, profile, facts);
   rank.thread_count =
       static_cast<std::uint32_t>(std::max<std::size_t>(1, definitions.locations.size()));
   rank.overhead_ns =
@@ -274,6 +293,7 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
           const std::function<void(std::uint64_t calls)>& progress) {
   const ProcessDefinitions& definitions = source.process(world_rank);
   profile.define(definitions);
+  const UserRegions regions(definitions);
   std::uint64_t unreported = 0;
   const std::size_t old_pending = pending.size();
   for (const LocationDefinition& location : definitions.locations) {
@@ -281,7 +301,7 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
     Call call;
     while (calls->next(call)) {
       profile.add(call);
-      if (call.is_pending) {
+      if (call.is_pending && !regions.has(call)) {
         const RegionDefinition* region = definitions.region(call.region);
         pending.push_back({.world_rank = world_rank,
                            .function = region == nullptr ? kOthersName : cut(region->name),

@@ -25,6 +25,7 @@ Lines all_sections(const RunReport& report, const TimeShares& shares, const RowL
   append(collective_section(report), true);
   append(rank_section(report, shares, limits), true);
   append(function_section(report, limits), true);
+  append(region_section(report, limits), true);
   append(comm_section(report, limits), true);
   append(file_section(report, limits), true);
   append(place_section(report, limits), true);
@@ -45,7 +46,7 @@ bool shorten(RowLimits& limits) {
     std::size_t* rows;
     std::size_t least;
   };
-  const Part parts[] = {{&limits.functions, 2}, {&limits.comms, 0},   {&limits.waits, 0},
+  const Part parts[] = {{&limits.functions, 2}, {&limits.regions, 1}, {&limits.comms, 0},   {&limits.waits, 0},
                         {&limits.files, 0},     {&limits.places, 8},  {&limits.pairs, 0},   {&limits.pending, 1},
                         {&limits.notes, 1},     {&limits.exports, 1}, {&limits.ranks, 2}};
   const auto spare = [](const Part& part) { return *part.rows - std::min(*part.rows, part.least); };
@@ -67,13 +68,14 @@ std::string no_call_text(const RunReport& report) {
 }  // namespace
 
 std::string to_text(const RunReport& report) {
-  if (call_count(report) == 0 && report.pending_count == 0) {
+  if (call_count(report) == 0 && report.pending_count == 0 && report.regions.empty()) {
     return report.ranks.empty() ? nothing_recorded_text({}) : no_call_text(report);
   }
   const TimeShares shares = time_shares(report);
   RowLimits limits;
   limits.ranks = std::min<std::size_t>(limits.ranks, report.ranks.size());
   limits.functions = std::min(limits.functions, report.functions.size());
+  limits.regions = std::min(limits.regions, report.regions.size());
   limits.comms = std::min(limits.comms, report.comms.size());
   limits.files = std::min(limits.files, report.files.size());
   limits.pairs = std::min(limits.pairs, report.pairs.size());

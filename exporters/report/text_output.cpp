@@ -23,6 +23,8 @@ constexpr LossText kLossTexts[kLossCauseCount] = {
     {"unknown size", "received sizes that MPI did not tell"},
     {"foreign", "calls made after recording had ended"},
     {"damaged", "records that could not be read"},
+    {"unbalanced", "regions or steps that the program did not enter and leave in order"},
+    {"refused", "hooks whose arguments cannot be recorded; see megascope_last_error"},
 };
 
 const char* how_to_open(const std::string& format) {

@@ -38,8 +38,14 @@ std::string recorded_text(const RunReport& report) {
   std::uint64_t trace_bytes = 0;
   std::uint64_t lost = 0;
   for (const RankRow& rank : report.ranks) trace_bytes += rank.trace_bytes;
-  for (const std::uint64_t count : report.losses) lost += count;
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) {
+    const auto cause = static_cast<LossCause>(i);  // what the program told wrongly is no loss of ours
+    if (cause != LossCause::kUnbalanced && cause != LossCause::kRefused) lost += report.losses[i];
+  }
+  std::uint64_t regions = 0;
+  for (const RegionRow& row : report.regions) regions += row.totals.calls;
   std::string text = human_count(call_count(report)) + " MPI calls";
+  if (regions != 0) text += ", " + human_count(regions) + " regions of the program";
   if (trace_bytes != 0) text += ", " + human_bytes(trace_bytes) + " of trace";
   return text +
          (lost == 0 ? ", nothing lost" : ", " + human_count(lost) + " records lost (see below)");

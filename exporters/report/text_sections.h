@@ -20,6 +20,7 @@ inline constexpr std::size_t kMatrixRanks =
 struct RowLimits {
   std::size_t ranks = kMatrixRanks;
   std::size_t functions = 10;
+  std::size_t regions = 8;
   std::size_t comms = 6;
   std::size_t files = 5;
   std::size_t places = 20;
@@ -50,6 +51,8 @@ Lines share_section(const RunReport& report, const TimeShares& shares);
 Lines collective_section(const RunReport& report);
 Lines rank_section(const RunReport& report, const TimeShares& shares, const RowLimits& limits);
 Lines function_section(const RunReport& report, const RowLimits& limits);
+/// Regions that the program told.
+Lines region_section(const RunReport& report, const RowLimits& limits);
 Lines comm_section(const RunReport& report, const RowLimits& limits);
 Lines file_section(const RunReport& report, const RowLimits& limits);
 Lines place_section(const RunReport& report, const RowLimits& limits);

@@ -4,13 +4,13 @@
 #include "analysis/pieces/work_source.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace megascope::answer {
 namespace {
 
 constexpr double kNoIdeaNs = 1e15;
-constexpr std::int32_t kNowhere = -1;
 
 }  // namespace
 
@@ -36,19 +36,6 @@ std::vector<double> clock_errors(std::vector<double> measured_ns, const analysis
   return measured_ns;
 }
 
-/// Places in parallel groups, of dimensions that all ranks know.
-detect::GroupIndices groups_of(const RecordSource& run) {
-  const std::vector<std::int32_t>& ranks = run.world_ranks();
-  detect::GroupIndices groups;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    for (const ParallelIndex& parallel : run.process(ranks[i]).info.parallel) {
-      if (parallel.size > 1) groups.try_emplace(parallel.name, ranks.size(), kNowhere).first->second[i] = parallel.index;
-    }
-  }
-  std::erase_if(groups, [](const auto& group) { return std::ranges::find(group.second, kNowhere) != group.second.end(); });
-  return groups;
-}
-
 }  // namespace
 
 /// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up a name.
@@ -65,10 +52,10 @@ std::vector<std::int32_t> strangers(const RecordSource& run) {
 }
 
 Answer::Answer(const RecordSource& run, const RunTime& time, const Options& options)
-    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})), groups_(groups_of(run)),
+    : run_(run), options_(options), tables_(run), states_(tables_), clock_errors_ns_(clock_errors(measured_errors_ns(run, time), {})), groups_(analysis::parallel_groups(run)),
       view_{run_, tables_, matching_, waits_, causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
   note_clock_errors();
-  if (!groups_.empty()) judge_.groups = &groups_;
+  if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
   read(run);
   causality_ = analysis::restore_causality(run, tables_, matching_, measured_errors_ns(run, time), options.jobs);
@@ -80,6 +67,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (view_.has_operations) judge_operations();
+  detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
   place_culprits();
   pass_over_trifles();
 }
@@ -96,12 +84,12 @@ void Answer::read(const RecordSource& source) {
     matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
     return;
   }
-  detection_ = detect::detect(source, judge_);
+  judge_calls(source);
   if (!options_.has_replay) {
     matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
     return;
   }
-  program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, whatif::GraphOptions{}));
+  program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, {.told = &told_}));
   analysis::BothSinks both(states_, *program_);
   matching_ = analysis::match_run(source, tables_, both, options_.jobs);
 }
@@ -126,6 +114,16 @@ void Answer::pass_over_trifles() {
   if (trifles == 0) return;
   detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
                                    " that cost less than 0.1 % of the run are not told.");
+}
+
+/// By the steps that the program tells, else by found ones.
+void Answer::judge_calls(const RecordSource& source) {
+  told_ = detect::told_steps(source);
+  judge_.steps = told_.is_there() ? &told_.marks : nullptr;
+  detection_ = detect::detect(source, judge_);
+  detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
+  // Where the program begins to count anew, its numbers tell no step from another.
+  if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>())) number_steps(told_.numbers);
 }
 
 void Answer::judge_operations() {
@@ -163,6 +161,7 @@ void Answer::acquit() {
 whatif::WhatIf Answer::replay() {
   whatif::WhatIfOptions options;
   options.graph.jobs = options_.jobs;
+  options.graph.told = &told_;
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
   if (!graph_) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);

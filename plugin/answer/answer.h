@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/common/parallel_groups.h"
+#include "analysis/detect/told_steps.h"
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/what_if.h"
 #include "core/record/run_time.h"
@@ -36,6 +38,7 @@ class Answer {
  private:
   void note_clock_errors();
   void read(const RecordSource& source);
+  void judge_calls(const RecordSource& source);
   void judge_operations();
   void acquit();
   void pass_over_trifles();
@@ -51,7 +54,8 @@ class Answer {
   std::optional<analysis::InOrder> corrected_;
   analysis::WaitAnalysis waits_;
   std::vector<double> clock_errors_ns_;
-  detect::GroupIndices groups_;
+  analysis::ParallelGroups groups_;
+  detect::ToldSteps told_;
   detect::Options judge_;
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed

@@ -25,6 +25,9 @@ class BoundedSource final : public RecordSource {
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override {
     return std::make_unique<Stream>(whole_.calls(world_rank, location), until_ns_);
   }
+  std::unique_ptr<PointStream> points(std::int32_t world_rank, LocationId location) const override {
+    return whole_.points(world_rank, location);
+  }
   std::int64_t start_realtime_ns() const override { return whole_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return whole_.end_ns(); }
 

@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
+#include "core/hooks/hooks.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
 #include "core/trace/reader.h"
@@ -39,6 +40,7 @@ std::string library_folder() {
 
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
+  hooks::close();
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);
@@ -85,7 +87,8 @@ void Session::go_alone(const Company& company) {
   if (is_first()) {
     std::string line = "no common trace of all ranks: " + company.reason;
     for (std::size_t i = 0; i < company.missing.size(); ++i) line += (i == 0 ? " (missing: " : " ") + std::to_string(company.missing[i]);
-    line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
+    if (facts_.is_without_mpi) line += "; each process writes its own";
+    else line += company.missing.empty() ? "; each rank writes its own, unless MEGASCOPE_ALL_RANKS=1 vouches for all"
                                     : "); each rank that has it writes its own";
     complain(line);
   }
@@ -114,6 +117,10 @@ void Session::enter_folder(const std::string& folder) {
 }
 
 report::RunReport Session::report() {
+  if (recorder_->options().has_windows && hooks::current_step() < 0) {
+    notes_.emplace_back("only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and the program "
+                        "began none (megascope_step_begin)");
+  }
   Profile profile;
   report::RankFacts facts;
   {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdio>
 #include <fstream>
@@ -112,6 +113,31 @@ std::string slurm_nodes() { return config::environment_value("SLURM_JOB_NODELIST
 std::string known_run_folder(const config::Options& options) {
   if (options.out.empty() && slurm_job().empty()) return {};
   return trace::absolute_path(wanted_run_folder(options, host_name(), getpid()));
+}
+
+namespace {
+
+/// −1: the variable holds no such number.
+std::int32_t number_in(const char* variable) {
+  const std::string text = config::environment_value(variable);
+  std::int32_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+}
+
+}  // namespace
+
+LauncherPlace launcher_place() {
+  // The innermost launcher first: torchrun may run under srun.
+  constexpr const char* kVariables[][2] = {{"RANK", "WORLD_SIZE"},
+                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto& [rank, size] : kVariables) {
+    const LauncherPlace place{number_in(rank), number_in(size)};
+    if (place.rank >= 0 && place.rank < place.size) return place;
+  }
+  return {};
 }
 
 std::string host_name() {

@@ -33,6 +33,12 @@ std::vector<LauncherFact> slurm_facts();
 std::string slurm_nodes();
 /// The run folder that any rank can name, absolute: MEGASCOPE_OUT, or the default under Slurm; else empty.
 std::string known_run_folder(const config::Options& options);
+/// Where a launcher says that this process stands among those that it started: of MPI, of torch, of Slurm.
+struct LauncherPlace {
+  std::int32_t rank = 0;
+  std::int32_t size = 1;
+};
+LauncherPlace launcher_place();
 /// SLURMD_NODENAME, else the host name.
 std::string host_name();
 std::string executable_path();

@@ -4,16 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/config/environment.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/parallel_layout.h"
 #include "core/trace/run_folder.h"
+#include "mpi_layer/mpi_object.h"
 #include "plugin/run/output.h"
 #include "plugin/run/test_clock.h"
+#include "plugin/tensors/statistics_sink.h"
 
 namespace megascope::run {
 namespace {
@@ -28,11 +34,8 @@ void say(const std::string& line) {
 
 /// As far as the launcher tells before MPI does.
 std::string launcher_rank() {
-  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
-    std::string rank = config::environment_value(name);
-    if (!rank.empty()) return rank;
-  }
-  return "0";
+  const std::string rank = config::environment_value("PMIX_RANK");
+  return rank.empty() ? std::to_string(launcher_place().rank) : rank;
 }
 bool is_first_by_launcher() { return launcher_rank() == "0"; }
 
@@ -47,7 +50,19 @@ bool is_first_on_node() {
 
 }  // namespace
 
+/// False: somebody else begins, or has begun, the recording.
+bool Session::claim() {
+  const std::lock_guard lock(claim_mutex_);
+  return !std::exchange(is_claimed_, true);
+}
+
 bool Session::prepare(ItemReader select_functions) {
+  if (claim()) return load(select_functions);
+  complain("MPI starts after the program's hooks began a recording without it: calls of MPI are not recorded");
+  return false;
+}
+
+bool Session::load(ItemReader select_functions) {
   options_ = config::load_options(config::environment_entries());
   for (std::string& problem : select_functions(options_.values.mpi.items)) options_.problems.push_back(std::move(problem));
   if (options_.is_refused()) {
@@ -117,6 +132,7 @@ Status Session::open_trace(const ProcessInfo& info) {
   recorder.size_bytes = options_.values.buffer_size_bytes;
   recorder.policy = options_.values.buffer_policy;
   recorder.use_tsc = use_tsc_;
+  recorder.has_windows = !step_window().has_all();
   recorder_ = std::make_unique<Recorder>(std::move(recorder));
   status.update(recorder_->open(info));
   return status;
@@ -126,7 +142,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   const WriteSignalsBlocked blocked;
   facts_ = facts;
   run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
-  is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() && !is_company_vouched();
+  is_alone_ = facts.world_size > 1 && facts.shared_run_id.empty() && (facts.is_without_mpi || !is_company_vouched());
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
   if (!status.is_ok() && is_first_on_node()) {
@@ -138,7 +154,30 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   }
   if (is_first() || is_alone_) make_folder();
   if (is_first()) say_start(facts);
+  open_hooks();
   return recorder_.get();
+}
+
+hooks::StepWindow Session::step_window() const {
+  return {options_.values.step_start.value, options_.values.step_interval.value, options_.values.step_count.value};
+}
+
+void Session::open_hooks() {
+  unsigned gate = 0;
+  if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
+  if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors;
+  if (!options_.values.tensors.items.empty()) {
+    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items));  // for as long as the process lives
+    gate |= hooks::kShows;
+  }
+  const hooks::StepWindow window = step_window();
+  hooks::open(*recorder_, static_cast<std::uint8_t>(gate), window);
+  if (!window.has_all()) recorder_->note_message_gaps();
+  std::string problem;
+  const std::vector<std::string>& layout = options_.values.parallel.items;
+  if (layout.empty()) return;
+  for (const ParallelIndex& place : hooks::places_in(layout, facts_.world_rank, facts_.world_size, problem)) recorder_->set_place(place);
+  if (!problem.empty()) complain("MEGASCOPE_PARALLEL is passed over: " + problem);
 }
 
 void Session::make_folder() {
@@ -166,6 +205,49 @@ void Session::say_start(const StartFacts& facts) {
   if (!options_.values.verbose || facts.world_size == 1) return;
   say("found out in " + human_duration(static_cast<std::int64_t>(facts.company_ns)) + " whether all ranks have the library, and in " +
       human_duration(static_cast<std::int64_t>(facts.clocks_ns)) + " how their clocks lie to each other");
+}
+
+namespace {
+
+std::vector<std::string> pass_over(const std::vector<std::string>&) { return {}; }
+void end_at_exit() { static_cast<Session&>(runtime()).at_exit(); }
+
+}  // namespace
+
+void Session::hook_called() {
+  try {
+    if (!config::load_options(config::environment_entries()).values.enable) return;
+    const bool has_mpi = mpi::find_object_that_defines("PMPI_Init") != nullptr;
+    is_waiting_ = has_mpi && !config::load_options(config::environment_entries()).values.without_mpi;
+    first_moment_pid_ = getpid();
+    (void)std::atexit(&end_at_exit);
+    if (!is_waiting_ && claim() && load(&pass_over)) begin_without_mpi();
+  } catch (const std::bad_alloc&) {
+    say("no memory to begin a recording");
+  }
+}
+
+void Session::begin_without_mpi() {
+  StartFacts facts;
+  const LauncherPlace place = launcher_place();
+  facts.world_rank = place.rank;
+  facts.world_size = place.size;
+  facts.start_ticks = clock::ticks(use_tsc_);
+  facts.clock_domain = clock_domain();
+  if (facts.world_size == 1) facts.shared_run_id = own_run_id_;
+  facts.is_without_mpi = true;
+  facts.is_first_here = facts.world_rank == 0;
+  (void)begin(facts, {});
+}
+
+void Session::at_exit() {
+  if (getpid() != first_moment_pid_) return;  // a forked child
+  if (recorder_ != nullptr && facts_.is_without_mpi) {
+    end(nullptr, {.is_complete = facts_.world_size == 1, .missing = {}, .reason = "it does not start MPI"});
+  } else if (recorder_ == nullptr && is_waiting_ && !is_claimed_) {
+    complain("nothing was recorded: the program has hooks, and an MPI library that it never started; MEGASCOPE_WITHOUT_MPI=1 "
+             "records it nevertheless");
+  }
 }
 
 void Session::aborting() {

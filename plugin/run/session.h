@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/config/options.h"
+#include "core/hooks/window.h"
 #include "core/lifecycle/runtime.h"
 #include "core/record/source.h"
 #include "core/record/run_time.h"
@@ -13,7 +15,8 @@
 
 namespace megascope::run {
 
-/// One process's part of a run, from MPI_Init to MPI_Finalize. One thread at a time.
+/// One process's part of a run, from MPI_Init to MPI_Finalize, or from its first hook to its end. One thread at a time, but for
+/// hook_called().
 class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
@@ -25,10 +28,18 @@ class Session final : public Runtime, private RunPart {
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const Company& company) override;
+  void hook_called() override;
+  /// The process ends: so does a recording without MPI.
+  void at_exit();
   void aborting() override;
   void complain(const std::string& message) override;
 
  private:
+  bool claim();
+  bool load(ItemReader select_functions);
+  void begin_without_mpi();
+  hooks::StepWindow step_window() const;
+  void open_hooks();
   ProcessInfo describe_process(const StartFacts& facts) const;
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
@@ -52,6 +63,9 @@ class Session final : public Runtime, private RunPart {
   void write_report(report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }
 
+  std::mutex claim_mutex_;
+  bool is_claimed_ = false;     ///< MPI, or hooks, begin the recording: whoever comes first
+  bool is_waiting_ = false;     ///< hooks were called, and MPI is loaded
   config::LoadedOptions options_;
   bool use_tsc_ = true;
   std::string test_clock_;      ///< what sets this process's clock apart; empty: nothing
@@ -63,6 +77,7 @@ class Session final : public Runtime, private RunPart {
   std::string trace_path_;      ///< where the native trace lies now
   StartFacts facts_;
   ClockPoint first_moment_;
+  long first_moment_pid_ = 0;   ///< of the process whose hooks were called
   bool is_alone_ = false;       ///< no other rank will be heard of
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;

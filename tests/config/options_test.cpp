@@ -44,7 +44,9 @@ TEST(Options, AreReadFromTheEnvironment) {
             "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
             "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
             "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1",
-            "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6"});
+            "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6", "MEGASCOPE_TRACE=full",
+            "MEGASCOPE_STEP_START=100", "MEGASCOPE_STEP_INTERVAL= 50", "MEGASCOPE_STEP_COUNT=3",
+            "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -54,6 +56,13 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.clock, ClockChoice::kMonotonic);
   EXPECT_THAT(loaded.values.mpi.items, ElementsAre("-MPI_Iprobe", "coll"));
   EXPECT_EQ(loaded.values.sync_interval.value, 0.5);
+  EXPECT_EQ(loaded.values.trace, Granularity::kFull);
+  EXPECT_EQ(loaded.values.step_start.value, 100u);
+  EXPECT_EQ(loaded.values.step_interval.value, 50u);
+  EXPECT_EQ(loaded.values.step_count.value, 3u);
+  EXPECT_THAT(loaded.values.parallel.items, ElementsAre("tp=2", "pp=4", "order=tp-pp"));
+  EXPECT_THAT(loaded.values.tensors.items, ElementsAre("*.weight", "loss"));
+  EXPECT_TRUE(loaded.values.without_mpi);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);
@@ -72,6 +81,15 @@ TEST(Options, ReadSecondsWithinTheirBounds) {
     EXPECT_EQ(loaded.values.sync_interval.value, 10.0) << bad;
     EXPECT_EQ(loaded.problems.size(), 1u) << bad;
   }
+}
+
+TEST(Options, ReadWholeNumbersWithinTheirBounds) {
+  for (const char* bad : {"0", "-1", "1.5", "1k", "x", "99999999999999999999", "1 2"}) {
+    const LoadedOptions loaded = load({std::string("MEGASCOPE_STEP_INTERVAL=") + bad});
+    EXPECT_EQ(loaded.values.step_interval.value, 1u) << bad;
+    EXPECT_THAT(loaded.problems, ElementsAre(HasSubstr("a whole number from 1 to"))) << bad;
+  }
+  EXPECT_EQ(load({"MEGASCOPE_STEP_START=0"}).values.step_start.value, 0u);
 }
 
 TEST(Options, AcceptCommaPlusAndColonInLists) {

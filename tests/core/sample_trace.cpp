@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/record/hook_words.h"
+
 namespace megascope::trace {
 
 using encoding::Word;
@@ -47,13 +49,24 @@ SampleTrace& SampleTrace::define(const std::vector<DefinitionBytes>& definitions
   return *this;
 }
 
-SampleTrace& SampleTrace::events(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks,
-                                 const std::vector<Word>& words, const std::vector<Word>& pending) {
-  ChunkHeader& chunk = begin(ChunkKind::kEvents, words.size() * sizeof(Word));
+ChunkHeader& SampleTrace::append(ChunkKind kind, LocationId location, std::uint32_t sequence, std::uint64_t base_ticks,
+                                 const std::vector<Word>& words) {
+  ChunkHeader& chunk = begin(kind, words.size() * sizeof(Word));
   std::memcpy(static_cast<void*>(&chunk + 1), words.data(), words.size() * sizeof(Word));
   chunk.location = location;
   chunk.sequence = sequence;
   chunk.base_ticks = base_ticks;
+  return chunk;
+}
+
+SampleTrace& SampleTrace::hooks(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks, const std::vector<Word>& words) {
+  append(ChunkKind::kHooks, location, sequence, base_ticks, words);
+  return *this;
+}
+
+SampleTrace& SampleTrace::events(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks,
+                                 const std::vector<Word>& words, const std::vector<Word>& pending) {
+  ChunkHeader& chunk = append(ChunkKind::kEvents, location, sequence, base_ticks, words);
   if (!pending.empty()) std::memcpy(chunk.pending[0].words, pending.data(), pending.size() * sizeof(Word));
   return *this;
 }
@@ -103,6 +116,31 @@ SampleTrace SampleTrace::rich() {
                 header(encoding::kMediumFact, FactKind::kFileWriteRequest, 5), pack(0, 101), 16,         // at 100, of file 0
                 call_word0(50, 1), call_word1(4, 0xFFFF, FactKind::kNone, kHasFacts),
                 header(encoding::kShortFact, FactKind::kFileWriteComplete, 5)});
+  return trace;
+}
+
+SampleTrace SampleTrace::with_hooks() {
+  SampleTrace trace = rich();
+  trace.define({encode(RegionDefinition{.id = kFirstProgramRegion, .name = "step", .role = RegionRole::kCode,
+                                        .paradigm = Paradigm::kUser, .collective_op = CollectiveOp::kNone, .group = "step"}),
+                encode(CounterDefinition{.id = 0, .name = "loss", .unit = "nats"}), encode_tensor(0, "wte")});
+  const TensorShape shape{.kind = TensorKind::kWeight, .type = ElementType::kBfloat16, .layer = 1, .micro_batch = -1, .split_dimension = 0,
+                          .dimension_count = 2, .extents = {8, 16}};
+  std::vector<Word> told(32);
+  Word* to = told.data();
+  *to++ = hook_words::timed(2005, 2000, kFirstProgramRegion);
+  to = hook_words::encode_value(to, ValueName::kStep, 7);
+  to = hook_words::encode_value(to, ValueName::kLayer, std::int64_t{1} << 40);
+  to = hook_words::encode_counter(to, 2012, 2000, 0, 0.5);
+  to = hook_words::encode_mark(to, 2013, 2000, kFirstProgramRegion);
+  *to++ = encoding::kTimeBase;
+  *to++ = 2500;
+  to = hook_words::encode_tensor(to, 2500, 2500, 0, shape);
+  told.resize(static_cast<std::size_t>(to - told.data()));
+  trace.hooks(0, 0, 2000, told);
+  trace.hooks(0, 1, 3000, {hook_words::timed(3000, 3000, hook_words::kLeave), hook_words::timed(3001, 3000, kFirstProgramRegion),
+                           hook_words::timed(3002, 3000, kFirstProgramRegion), hook_words::timed(3003, 3000, hook_words::kEnd),
+                           hook_words::timed(3004, 3000, kFirstProgramRegion)});
   return trace;
 }
 

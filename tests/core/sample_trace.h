@@ -24,14 +24,20 @@ class SampleTrace {
   SampleTrace& events(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks, const std::vector<Word>& words,
                       const std::vector<Word>& pending = {});
 
+  /// The same of a chunk of what hooks told.
+  SampleTrace& hooks(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks, const std::vector<Word>& words);
+
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
 
   /// Two locations, one with two chunks; a communicator, an error handler's nested call, a time base, facts of every
   /// layout, a pending receive.
   static SampleTrace rich();
+  /// The same, and what the program told on its first location, of every kind, in two chunks.
+  static SampleTrace with_hooks();
 
  private:
   ChunkHeader& begin(ChunkKind kind, std::size_t payload_bytes);
+  ChunkHeader& append(ChunkKind kind, LocationId location, std::uint32_t sequence, std::uint64_t base_ticks, const std::vector<Word>& words);
   std::vector<Word> words_;
 };
 

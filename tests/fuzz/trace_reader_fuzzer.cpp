@@ -29,6 +29,13 @@ void read_location(const megascope::trace::TraceFile& file, const LocationDefini
     if (const auto* region = file.definitions().region(call.region)) sum += region->name.size();
     if (const auto* comm = file.definitions().comm(call.comm)) sum += comm->name.size();
   }
+  std::size_t point_count = 0;
+  if (const auto points = file.points(location.id, map)) {
+    for (megascope::Point point; points->next(point); sum += point.id + point.tensor.dimension_count) {
+      if (++point_count > most_calls) std::abort();
+      if (point.tensor.kind >= megascope::TensorKind::kCount || point.tensor.type >= megascope::ElementType::kCount) std::abort();
+    }
+  }
   Call call;
   std::vector<Fact> facts;
   if (file.pending_call(location.id, call, facts)) sum += call.enter_ns;

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   }
   const std::string folder = argv[1];
   write(folder + "/sample", megascope::trace::SampleTrace::rich().bytes());
+  write(folder + "/hooks", megascope::trace::SampleTrace::with_hooks().bytes());
   for (int i = 2; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     const std::string trace((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

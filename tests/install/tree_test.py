@@ -1,5 +1,6 @@
 """An installed tree, moved to another folder, and those who find it: CMake, pkg-config, PATH, readers, DESTDIR."""
 
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,23 @@ class Consumers(lab.Case):
         self.assertEqual(os.path.realpath(preload), os.path.realpath(self.tree.library))
         self.call(*MPIRUN, "-n", "2", "env", f"LD_PRELOAD={preload}", "./ring", str(LAPS), MEGASCOPE_OUT="run")
         self.check_recorded(self.call(self.pkg_config("--variable=command"), "report", "--json", "run"))
+
+    def test_hooks_are_found_by_pkg_config_and_cmake(self):
+        with open(f"{self.folder}/told.c", "w", encoding="utf-8") as file:
+            file.write('#include <megascope/megascope.h>\n#include <stdio.h>\nint main(void) {\n  megascope_step_begin(1);\n'
+                       '  printf("%d\\n", megascope_is_recording());\n  megascope_step_end();\n  return 0;\n}\n')
+        with open(f"{self.folder}/CMakeLists.txt", "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(told C)\nfind_package(megascope CONFIG REQUIRED)\n"
+                       "add_executable(told told.c)\ntarget_link_libraries(told PRIVATE megascope::hooks)\n")
+        flags = self.call("pkg-config", "--cflags", "--libs", "megascope-hooks", PKG_CONFIG_PATH=f"{self.tree.libdir}/pkgconfig").split()
+        self.call("cc", "-std=c11", "-Wall", "-Werror", "-o", "told", "told.c", *flags)
+        self.call("cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={self.tree.prefix}")
+        self.call("cmake", "--build", "b")
+        for number, program in enumerate(("./told", "b/told")):
+            self.assertEqual(self.call(program), "0\n")
+            self.assertEqual(self.call(program, LD_PRELOAD=self.tree.library, MEGASCOPE_OUT=f"run{number}"), "1\n")
+            report = json.loads(self.call(f"{self.tree.bindir}/megascope", "report", "--json", f"run{number}"))
+            self.assertEqual(report["regions"]["step"]["count"], 1)
 
     def test_command_is_found_through_path(self):
         self.compile_ring()

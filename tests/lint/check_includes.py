@@ -9,14 +9,14 @@ import repository
 # A room and its level; a file belongs to the longest prefix. Rooms of one level never include each other.
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
-    "core/lifecycle": 0.6, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
+    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
     "plugin/nvtx": 2, "plugin/answer": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
 }
 # Folders outside the house may include any room.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
 # Vendor headers, and the only rooms (or file names) that may include them.
 VENDORS = [
-    (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer",)),
+    (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer", "plugin/api/megascope/megascope_mpi.h")),
     (r"otf2/.*", ("exporters/otf2",)),
     (r"dwarf\.h|libelf\.h|gelf\.h|elfutils/.*", ("analysis/symbols",)),
     (r"protozero/.*", ("exporters/perfetto",)),
@@ -64,7 +64,7 @@ def sideways_or_upward(path, included):
 def vendor_problem(path, header):
     for pattern, homes in VENDORS:
         if re.fullmatch(pattern, header):
-            at_home = any(path.startswith(home + "/") or (home.startswith("_") and home in path) for home in homes)
+            at_home = any(path.startswith(home + "/") or path == home or (home.startswith("_") and home in path) for home in homes)
             return None if at_home else f"<{header}> belongs to {', '.join(homes)}"
     return None
 

@@ -70,7 +70,9 @@ TEST(ReportJson, HasEveryFigureOfFourRanks) {
                                     {"unknown_request", 0},
                                     {"size_unknown", 0},
                                     {"foreign", 0},
-                                    {"damaged", 0}}));
+                                    {"damaged", 0},
+                                    {"unbalanced", 0},
+                                    {"refused", 0}}));
   EXPECT_EQ(
       report["message_sizes"],
       json::array(

@@ -1,0 +1,146 @@
+#include "core/hooks/hook_thread.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/base/wiped_memory.h"
+#include "core/buffer/recorder.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/kept.h"
+#include "core/hooks/refusals.h"
+#include "core/lifecycle/runtime.h"
+
+namespace megascope::hooks {
+namespace {
+
+HookThread g_closed_thread{};
+std::atomic<Recorder*> g_recorder{nullptr};
+std::atomic<pid_t> g_pid{0};
+std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
+std::mutex g_threads_mutex;  // not taken in a forked child
+std::vector<HookThread*>& threads() {
+  static auto* const all = new std::vector<HookThread*>;
+  return *all;
+}
+
+HookThread* make_thread(Recorder& recorder) noexcept {
+  EventBuffer* buffer = recorder.hooks_of_this_thread();
+  auto* thread = static_cast<HookThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(HookThread)) : nullptr);
+  if (thread == nullptr) return nullptr;
+  thread->buffer = buffer;
+  thread->use_tsc = recorder.options().use_tsc;
+  thread->step = -1;
+  const std::lock_guard lock(g_threads_mutex);
+  threads().push_back(thread);
+  return thread;
+}
+
+}  // namespace
+
+constinit thread_local HookThread* t_hooks = &g_closed_thread;
+constinit std::atomic<std::uint8_t> g_gate{kMayBegin};
+
+bool is_forked_child() noexcept {
+  const pid_t pid = g_pid.load(std::memory_order_relaxed);
+  return pid != 0 && getpid() != pid;
+}
+
+Recorder* recorder() noexcept { return is_forked_child() ? nullptr : g_recorder.load(std::memory_order_acquire); }
+
+namespace {
+
+/// What threads see at their next hook.
+void set_gate(std::uint8_t gate) noexcept {
+  const std::lock_guard lock(g_threads_mutex);
+  g_gate.store(gate, std::memory_order_relaxed);
+  for (HookThread* thread : threads()) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
+}
+
+/// The thread's records go where those of the process go. Regions that are open end in one place and go on in the other.
+void follow(HookThread& thread) noexcept {
+  const bool is_outside = !is_kept();
+  if (thread.is_outside == is_outside) return;
+  thread.is_outside = is_outside;
+  const std::uint64_t now = clock::ticks(thread.use_tsc);
+  for (std::uint32_t i = 0; i < thread.depth; ++i) put(thread, now, hook_words::kLeave);
+  thread.buffer->keep(!is_outside);
+  for (std::uint32_t i = 0; i < thread.depth; ++i) {
+    EventBuffer& buffer = *thread.buffer;
+    if (!has_room(buffer, 1 + hook_words::kMostValueWords, now)) return;
+    encoding::Word* to = buffer.cursor();
+    *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
+    buffer.commit(hook_words::encode_value(to, ValueName::kContinued, 1));
+  }
+}
+
+}  // namespace
+
+void open_threads(Recorder* recorder, std::uint8_t gate) noexcept {
+  if (recorder != nullptr) g_pid.store(getpid(), std::memory_order_relaxed);
+  g_recorder.store(recorder, std::memory_order_release);
+  g_all.store(gate, std::memory_order_relaxed);
+  set_gate(gate);
+}
+
+void keep(bool is_kept) noexcept {
+  if (!set_kept(is_kept)) return;
+  const std::uint8_t all = g_all.load(std::memory_order_relaxed);
+  set_gate(is_kept ? all : static_cast<std::uint8_t>(all & (kRegions | kSteps)));
+  tell_follower(is_kept);
+  (void)begin_thread(kSteps);
+}
+
+HookThread* begin_thread(std::uint8_t bits) noexcept {
+  if ((g_gate.load(std::memory_order_relaxed) & kMayBegin) != 0) {
+    std::uint8_t waiting = kMayBegin;
+    if (g_gate.compare_exchange_strong(waiting, 0)) runtime().hook_called();
+  }
+  Recorder* active = recorder();
+  if (active == nullptr) return nullptr;
+  if (t_hooks == &g_closed_thread) {
+    HookThread* made = make_thread(*active);
+    if (made == nullptr) return nullptr;
+    t_hooks = made;
+  }
+  if (t_hooks->buffer == nullptr || !t_hooks->buffer->is_usable()) return nullptr;
+  for (;;) {
+    follow(*t_hooks);
+    const std::lock_guard lock(g_threads_mutex);
+    if (t_hooks->is_outside == is_kept()) continue;  // it has changed meanwhile, and the gate was closed for it before this
+    const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
+    const bool is_plain = (gate & kRegions) != 0 && t_hooks->use_tsc;
+    std::atomic_ref(t_hooks->gate).store(static_cast<std::uint8_t>(gate | (is_plain ? kPlain : 0)), std::memory_order_relaxed);
+    return (gate & bits) != 0 ? t_hooks : nullptr;
+  }
+}
+
+void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
+
+bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
+  return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
+         buffer.ensure(words);
+}
+
+void leave_until(HookThread& thread, RegionId region) noexcept {
+  if (thread.beyond != 0) {
+    --thread.beyond;
+    return;
+  }
+  const RegionId* const begin = thread.open;
+  const RegionId* found = begin + thread.depth;
+  while (found != begin && *(found - 1) != region) --found;
+  if (found == begin) return refuse(LossCause::kUnbalanced, "a region was left that the thread is not in");
+  const std::uint64_t now = clock::ticks(thread.use_tsc);
+  const auto kept = static_cast<std::uint32_t>(found - 1 - begin);
+  for (std::uint32_t depth = thread.depth; depth > kept + 1; --depth) {
+    put(thread, now, hook_words::kLeave);
+    refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
+  }
+  put(thread, now, hook_words::kLeave);
+  thread.depth = kept;
+}
+
+}  // namespace megascope::hooks

@@ -1,0 +1,210 @@
+#include "core/hooks/hooks.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/buffer/recorder.h"
+#include "core/hooks/name_table.h"
+#include "core/hooks/refusals.h"
+#include "core/record/user_regions.h"
+
+namespace megascope::hooks {
+
+void open_threads(Recorder* recorder, std::uint8_t gate) noexcept;
+void set_window(const StepWindow& window) noexcept;
+
+namespace {
+
+constexpr std::size_t kMostNameBytes = 1000;
+constexpr std::uint32_t kMostRegions = kFirstReservedRegion - kFirstProgramRegion;
+constexpr std::uint32_t kMostCounters = 1U << 24;
+
+struct RegionName {};
+struct TensorName {
+  bool is_wanted = false;
+};
+
+/// All names, and which of them the recorder knows: those before the recording began when it begins.
+struct Names {
+  ProcessLock lock;
+  NameTable<RegionName> regions;
+  NameTable<std::string> counters;  ///< with their units
+  NameTable<TensorName> tensors;
+  TensorSink* sink = nullptr;
+};
+Names& names() {
+  static auto* const all = new Names;
+  return *all;
+}
+
+class Locked {
+ public:
+  Locked() noexcept : is_held_(names().lock.lock()) {}
+  ~Locked() {
+    if (is_held_) names().lock.unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  explicit operator bool() const { return is_held_; }
+
+ private:
+  bool is_held_;
+};
+
+RegionDefinition definition_of(std::uint32_t number) {
+  RegionDefinition region;
+  region.id = static_cast<RegionId>(kFirstProgramRegion + number);
+  region.name = names().regions.name(number);
+  region.role = RegionRole::kCode;
+  region.paradigm = Paradigm::kUser;
+  region.group = region.name == kStepRegionName ? "step" : "";
+  return region;
+}
+
+std::string_view cut(std::string_view name) { return name.substr(0, kMostNameBytes); }
+
+/// The number of the name, made where it is new: `define` tells the recorder. kAbsent: it has none.
+template <class Entry, class Define>
+std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, std::uint32_t most, Define define) noexcept {
+  constexpr std::uint32_t kNone = NameTable<Entry>::kAbsent;
+  if (name.empty()) {
+    refuse(LossCause::kRefused, "a name is missing or empty");
+    return kNone;
+  }
+  try {
+    const Locked locked;
+    if (!locked) return kNone;
+    const std::uint32_t known = (names().*table).find(cut(name));
+    if (known != kNone) return known;
+    if ((names().*table).size() < most) return define(cut(name));
+  } catch (const std::bad_alloc&) {
+    refuse(LossCause::kRefused, "there is no memory for a name");
+    return kNone;
+  }
+  refuse(LossCause::kRefused, "there are too many names");
+  return kNone;
+}
+
+/// Whatever an application's handle is, only ids that were given count.
+bool is_known_counter(CounterId counter) { return counter < names().counters.size(); }
+
+}  // namespace
+
+RegionId region(std::string_view name) noexcept {
+  const std::uint32_t number = number_of(&Names::regions, name, kMostRegions, [](std::string_view whole) {
+    const std::uint32_t added = names().regions.add(whole, {});
+    if (Recorder* active = recorder()) active->define(definition_of(added));
+    return added;
+  });
+  return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
+}
+
+void enter_slowly(RegionId region) noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion) return;
+  if (push(*thread, region)) put(*thread, clock::ticks(thread->use_tsc), region);
+}
+
+void leave_slowly(RegionId region) noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread != nullptr && region >= kFirstProgramRegion) leave_until(*thread, region);
+}
+
+void enter(RegionId region, std::span<const Number> numbers) noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr || region < kFirstProgramRegion || region >= kFirstReservedRegion || !push(*thread, region)) return;
+  numbers = numbers.first(std::min(numbers.size(), kMostNumbers));
+  EventBuffer& buffer = *thread->buffer;
+  const std::uint64_t now = clock::ticks(thread->use_tsc);
+  if (!has_room(buffer, 1 + numbers.size() * hook_words::kMostValueWords, now)) return;
+  encoding::Word* to = buffer.cursor();
+  *to++ = hook_words::timed(now, buffer.base_ticks(), region);
+  for (const Number& number : numbers) to = hook_words::encode_value(to, number.name, number.value);
+  buffer.commit(to);
+}
+
+void leave_innermost() noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr) return;
+  if (thread->depth == 0) return refuse(LossCause::kUnbalanced, "a region was left while the thread is in none");
+  leave(thread->open[thread->depth - 1]);
+}
+
+CounterId counter(std::string_view name, std::string_view unit) noexcept {
+  return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
+    const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
+    if (Recorder* active = recorder()) active->define(CounterDefinition{added, std::string(whole), names().counters.entry(added)});
+    return added;
+  });
+}
+
+void count(CounterId counter, double value) noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr) return;
+  if (!is_known_counter(counter)) return refuse(LossCause::kRefused, "a counter was set that was never defined");
+  EventBuffer& buffer = *thread->buffer;
+  const std::uint64_t now = clock::ticks(thread->use_tsc);
+  if (!has_room(buffer, hook_words::kCounterWords, now)) return;
+  buffer.commit(hook_words::encode_counter(buffer.cursor(), now, buffer.base_ticks(), counter, value));
+}
+
+void mark(RegionId name) noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr || name < kFirstProgramRegion) return;
+  EventBuffer& buffer = *thread->buffer;
+  const std::uint64_t now = clock::ticks(thread->use_tsc);
+  if (!has_room(buffer, hook_words::kMarkWords, now)) return;
+  buffer.commit(hook_words::encode_mark(buffer.cursor(), now, buffer.base_ticks(), name));
+}
+
+void show_slowly(TensorView& view) noexcept {
+  HookThread* thread = thread_for(kTensors | kShows);
+  if (thread == nullptr) return;
+  view.step = current_step();
+  view.id = number_of(&Names::tensors, view.name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
+    TensorSink* const sink = names().sink;
+    const std::uint32_t added = names().tensors.add(whole, {.is_wanted = sink != nullptr && sink->wants(whole)});
+    if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
+    return added;
+  });
+  if (view.id == NameTable<TensorName>::kAbsent) return;
+  if ((gate_of(*thread) & kTensors) != 0) {
+    EventBuffer& buffer = *thread->buffer;
+    const std::uint64_t now = clock::ticks(thread->use_tsc);
+    if (has_room(buffer, hook_words::kTensorWords + view.shape.dimension_count, now)) {
+      buffer.commit(hook_words::encode_tensor(buffer.cursor(), now, buffer.base_ticks(), view.id, view.shape));
+    }
+  }
+  if ((gate_of(*thread) & kShows) == 0) return;
+  TensorSink* sink = nullptr;
+  {
+    const Locked locked;
+    if (locked && names().tensors.entry(view.id).is_wanted) sink = names().sink;
+  }
+  if (sink != nullptr) sink->take(view);
+}
+
+void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
+
+void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept {
+  const Locked locked;
+  if (!locked) return;
+  try {
+    for (std::uint32_t i = 0; i < names().regions.size(); ++i) recorder.define(definition_of(i));
+    for (std::uint32_t i = 0; i < names().counters.size(); ++i) recorder.define(CounterDefinition{i, names().counters.name(i), names().counters.entry(i)});
+    for (std::uint32_t i = 0; i < names().tensors.size(); ++i) recorder.define_tensor(i, names().tensors.name(i));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  count_refusals_in(&recorder);
+  set_window(window);
+  open_threads(&recorder, static_cast<std::uint8_t>(gate | kSteps));
+  keep(window.has_all());
+}
+
+void close() noexcept {
+  open_threads(nullptr, 0);
+  count_refusals_in(nullptr);
+}
+
+}  // namespace megascope::hooks

@@ -1,0 +1,52 @@
+#include <new>
+#include <string>
+
+#include "core/base/text.h"
+#include "core/buffer/recorder.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/parallel_layout.h"
+#include "core/hooks/refusals.h"
+
+namespace megascope::hooks {
+namespace {
+
+/// nullptr: refused.
+Recorder* recorder_of_places() noexcept {
+  Recorder* active = recorder();
+  if (active == nullptr) refuse(LossCause::kRefused, "a place in a parallel group was told while nothing is recorded");
+  return active;
+}
+
+}  // namespace
+
+bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noexcept {
+  Recorder* const active = recorder_of_places();
+  if (active == nullptr) return false;
+  if (!is_dimension_name(name) || index < 0 || index >= size) {
+    refuse(LossCause::kRefused, "a place in a parallel group is not 0 <= index < size, or its name is not of letters, digits, '-' and '_'");
+    return false;
+  }
+  try {
+    active->set_place({std::string(name), index, size});
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool set_places(std::string_view layout) noexcept {
+  Recorder* const active = recorder_of_places();
+  if (active == nullptr) return false;
+  try {
+    std::string problem;
+    const ProcessInfo info = active->info();
+    const std::vector<ParallelIndex> places = places_in(split_list(layout), info.world_rank, info.world_size, problem);
+    for (const ParallelIndex& place : places) active->set_place(place);
+    if (!problem.empty()) refuse(LossCause::kRefused, problem.c_str());
+    return problem.empty();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace megascope::hooks

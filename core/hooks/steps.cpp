@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <atomic>
+
+#include "core/hooks/hooks.h"
+#include "core/hooks/refusals.h"
+#include "core/record/user_regions.h"
+
+namespace megascope::hooks {
+namespace {
+
+std::atomic<RegionId> g_region{kNoRegion};  ///< whose name is that of steps; none before the first
+std::atomic<std::int64_t> g_step{-1};
+StepWindow g_window;  ///< set before recording begins
+
+RegionId step_region() noexcept {
+  RegionId known = g_region.load(std::memory_order_relaxed);
+  if (known == kNoRegion) {
+    known = region(kStepRegionName);
+    g_region.store(known, std::memory_order_relaxed);
+  }
+  return known;
+}
+
+bool is_in_step(const HookThread& thread) noexcept {
+  const RegionId step = g_region.load(std::memory_order_relaxed);
+  return std::find(thread.open, thread.open + thread.depth, step) != thread.open + thread.depth;
+}
+
+}  // namespace
+
+std::int64_t current_step() noexcept { return g_step.load(std::memory_order_relaxed); }
+
+void set_window(const StepWindow& window) noexcept { g_window = window; }
+
+void begin_step(std::int64_t step) noexcept {
+  HookThread* thread = thread_for(kSteps);
+  if (thread == nullptr) return;
+  if (step < 0) return refuse(LossCause::kRefused, "a step has a negative number");
+  if (is_in_step(*thread)) leave(step_region());
+  if (step <= thread->step) refuse(LossCause::kUnbalanced, "a step began that does not follow the one before: steps should count up");
+  thread->step = step;
+  g_step.store(step, std::memory_order_relaxed);
+  keep(g_window.has(step));
+  const Number number{ValueName::kStep, step};
+  enter(step_region(), {&number, 1});
+}
+
+void end_step() noexcept {
+  HookThread* thread = thread_for(kRegions);
+  if (thread == nullptr) return;
+  if (!is_in_step(*thread)) return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
+  leave(step_region());
+}
+
+}  // namespace megascope::hooks

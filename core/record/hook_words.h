@@ -1,0 +1,80 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/record/encoding.h"
+#include "core/record/point.h"
+#include "core/record/value_fact.h"
+
+/// How what a program tells through hooks lies in memory and on disk: words of chunks of their own (trace::ChunkKind::kHooks),
+/// each record within one chunk. docs/trace_format.md is the reference. Word 0 of all is as that of a call: bits 16–63 the time
+/// minus the time base (signed), bits 0–15 a region that is entered, or one of these.
+///   leave    the innermost region was left
+///   end      all regions were: the thread told no more
+///   value    32–63 a number (signed) that goes with the region entered just before, 16–31 its ValueName; no time
+///   wide     the same with the number in the next word
+///   counter  and: counter, the value's bits
+///   mark     and: region that is its name
+///   tensor   and: name | kind << 32 | element type << 40 | dimensions << 48 | (split dimension + 1) << 56, layer | micro-batch << 32,
+///            the extents
+namespace megascope::hook_words {
+
+using encoding::Word;
+
+inline constexpr unsigned kLeave = 0xFFE8;
+inline constexpr unsigned kEnd = 0xFFE9;
+inline constexpr unsigned kValue = 0xFFEA;
+inline constexpr unsigned kWideValue = 0xFFEB;
+inline constexpr unsigned kCounter = 0xFFEC;
+inline constexpr unsigned kMark = 0xFFED;
+inline constexpr unsigned kTensor = 0xFFEE;
+
+inline constexpr std::size_t kCounterWords = 3;
+inline constexpr std::size_t kMarkWords = 2;
+inline constexpr std::size_t kTensorWords = 3;  ///< and a word an extent
+inline constexpr std::size_t kMostValueWords = 2;
+
+inline constexpr Word timed(std::uint64_t ticks, std::uint64_t base_ticks, unsigned what) {
+  return (ticks - base_ticks) << 16 | what;
+}
+
+/// Writes a number that goes with a region; returns its end. to: room for kMostValueWords.
+inline Word* encode_value(Word* to, ValueName name, std::int64_t value) {
+  const Word head = Word{static_cast<std::uint16_t>(name)} << 16;
+  if (value == static_cast<std::int32_t>(value)) {
+    *to++ = head | kValue | static_cast<Word>(value) << 32;
+    return to;
+  }
+  *to++ = head | kWideValue;
+  *to++ = static_cast<Word>(value);
+  return to;
+}
+
+inline Word* encode_counter(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, CounterId counter, double value) {
+  to[0] = timed(ticks, base_ticks, kCounter);
+  to[1] = counter;
+  to[2] = std::bit_cast<Word>(value);
+  return to + kCounterWords;
+}
+
+inline Word* encode_mark(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, RegionId name) {
+  to[0] = timed(ticks, base_ticks, kMark);
+  to[1] = name;
+  return to + kMarkWords;
+}
+
+/// shape.dimension_count: at most kMaxTensorDimensions.
+inline Word* encode_tensor(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, TensorId name, const TensorShape& shape) {
+  to[0] = timed(ticks, base_ticks, kTensor);
+  to[1] = Word{name} | Word{static_cast<std::uint8_t>(shape.kind)} << 32 | Word{static_cast<std::uint8_t>(shape.type)} << 40 |
+          Word{shape.dimension_count} << 48 | Word{static_cast<std::uint8_t>(shape.split_dimension + 1)} << 56;
+  to[2] = encoding::pack(shape.layer, shape.micro_batch);
+  to += kTensorWords;
+  for (unsigned i = 0; i < shape.dimension_count; ++i) *to++ = shape.extents[i];
+  return to;
+}
+
+}  // namespace megascope::hook_words

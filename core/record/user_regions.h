@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/record/call.h"
+#include "core/record/definitions.h"
+#include "core/record/value_fact.h"
+
+namespace megascope {
+
+/// The name of the region that is a step of the program.
+inline constexpr std::string_view kStepRegionName = "step";
+
+/// Tells a program's regions from calls of MPI, in one process.
+class UserRegions {
+ public:
+  explicit UserRegions(const ProcessDefinitions& process) {
+    for (const RegionDefinition& region : process.regions) {
+      has_mpi_ |= region.paradigm == Paradigm::kMpi;
+      if (region.paradigm != Paradigm::kUser) continue;
+      if (region.id >= is_user_.size()) is_user_.resize(std::size_t{region.id} + 1);
+      is_user_[region.id] = 1;
+    }
+  }
+  bool has(RegionId region) const { return region < is_user_.size() && is_user_[region] != 0; }
+  bool has(const Call& call) const { return has(call.region); }
+  bool is_empty() const { return is_user_.empty(); }
+  /// Does the process call MPI, beside the regions? Else its regions are all there is: those of another tool's timeline.
+  bool are_beside_mpi() const { return has_mpi_ && !is_empty(); }
+
+ private:
+  std::vector<std::uint8_t> is_user_;  ///< by RegionId
+  bool has_mpi_ = false;
+};
+
+/// The program's own number of the step that a region is told to be, or to be of; −1: it says none.
+inline std::int64_t step_told(const Call& call) {
+  for (const Fact& fact : call.facts) {
+    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep) return value_of(fact);
+  }
+  return -1;
+}
+
+}  // namespace megascope

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/record/point.h"
+#include "core/record/time_map.h"
+#include "core/trace/hook_decoder.h"
+#include "core/trace/reader.h"
+
+namespace megascope::trace {
+
+/// Records of one location's hook chunks, one chunk after the other. file outlives the object.
+class HookChunks {
+ public:
+  HookChunks(const TraceFile& file, LocationId location) : chunks_(file.hook_chunks(location)) {}
+  bool next(HookRecord& record);
+
+ private:
+  const std::vector<TraceFile::Chunk>& chunks_;
+  HookDecoder decoder_;
+  std::size_t index_ = 0;
+};
+
+/// The program's regions of one location in order of entry. Made in one pass over the records that finds when each region was
+/// left: 8 bytes a region. What was not left is pending.
+class RegionStream final : public CallStream {
+ public:
+  RegionStream(const TraceFile& file, LocationId location, const TimeMap& map);
+  bool next(Call& call) override;
+
+ private:
+  static constexpr std::uint64_t kNotLeft = ~std::uint64_t{0};
+  void find_leaves(const TraceFile& file, LocationId location);
+
+  HookChunks records_;
+  TimeMap map_;
+  std::uint64_t end_ticks_;
+  std::vector<std::uint64_t> leave_ticks_;  ///< by number of the entry
+  std::size_t index_ = 0;
+  HookRecord record_;  ///< holds the facts of the region handed out last
+};
+
+/// Calls and regions of a location together in order of entry.
+class CallsAndRegions final : public CallStream {
+ public:
+  CallsAndRegions(std::unique_ptr<CallStream> calls, std::unique_ptr<CallStream> regions);
+  bool next(Call& call) override;
+
+ private:
+  struct Head {
+    std::unique_ptr<CallStream> stream;
+    Call call;
+    bool has_call = false;
+    void fetch() { has_call = stream->next(call); }
+  };
+  bool region_is_first() const;
+
+  Head calls_;
+  Head regions_;
+  Head* taken_ = nullptr;  ///< whose call was handed out last
+};
+
+class LocationPoints final : public PointStream {
+ public:
+  LocationPoints(const TraceFile& file, LocationId location, const TimeMap& map) : records_(file, location), map_(map) {}
+  bool next(Point& point) override;
+
+ private:
+  HookChunks records_;
+  TimeMap map_;
+};
+
+}  // namespace megascope::trace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/record/source.h"
+#include "exporters/common/timeline.h"
+#include "exporters/perfetto/names.h"
+#include "exporters/perfetto/packet_stream.h"
+
+namespace megascope::perfetto {
+
+/// What a program told of moments: counters as tracks of the process, one each whatever thread sets it, made when it is first set;
+/// marks and tensors as instants of their thread.
+class PointEvents {
+ public:
+  /// All must outlive this object.
+  PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets) : process_(process), names_(names), packets_(packets) {}
+
+  /// event: kPoint, in order of time. thread_uuid: of its location.
+  void add(const timeline::Event& event, std::uint64_t thread_uuid);
+
+ private:
+  void count(const timeline::Event& event);
+  void add_counter_track(CounterId counter, std::uint64_t uuid);
+  void mark(const timeline::Event& event, std::uint64_t thread_uuid);
+  void show(const timeline::Event& event, std::uint64_t thread_uuid);
+
+  const ProcessDefinitions& process_;
+  const Names& names_;
+  PacketStream& packets_;
+  std::vector<bool> has_track_;  ///< by CounterId
+};
+
+}  // namespace megascope::perfetto

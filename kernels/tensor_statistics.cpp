@@ -1,0 +1,170 @@
+#include "kernels/tensor_statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace megascope::kernels {
+namespace {
+
+/// IEEE-754 binary16, exact.
+double from_half(std::uint16_t bits) {
+  const unsigned exponent = bits >> 10 & 0x1F;
+  const unsigned fraction = bits & 0x3FF;
+  double value = 0.0;
+  if (exponent == 0x1F) value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  else if (exponent == 0) value = fraction * 0x1p-24;
+  else value = std::bit_cast<double>((std::uint64_t{exponent} + 1023 - 15) << 52 | std::uint64_t{fraction} << 42);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+/// The upper half of binary32.
+double from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+template <class Stored>
+struct Plain {
+  using Type = Stored;
+  static double value(Stored stored) { return static_cast<double>(stored); }
+};
+struct Half {
+  using Type = std::uint16_t;
+  static double value(std::uint16_t bits) { return from_half(bits); }
+};
+struct Bfloat16 {
+  using Type = std::uint16_t;
+  static double value(std::uint16_t bits) { return from_bfloat16(bits); }
+};
+
+constexpr std::size_t kLanes = 8;
+
+/// One row's partial results; a lane takes every eighth element.
+struct Lanes {
+  std::array<double, kLanes> min, max, sum{}, sum_of_squares{};
+  std::uint64_t nan_count = 0;
+  std::uint64_t infinity_count = 0;
+
+  Lanes() {
+    min.fill(std::numeric_limits<double>::infinity());
+    max.fill(-std::numeric_limits<double>::infinity());
+  }
+  void add(std::size_t lane, double value) {
+    const bool is_finite = std::abs(value) <= std::numeric_limits<double>::max();
+    nan_count += value != value ? 1 : 0;
+    infinity_count += !is_finite && value == value ? 1 : 0;
+    const double counted = is_finite ? value : 0.0;
+    min[lane] = is_finite && value < min[lane] ? value : min[lane];
+    max[lane] = is_finite && value > max[lane] ? value : max[lane];
+    sum[lane] += counted;
+    sum_of_squares[lane] += counted * counted;
+  }
+  TensorStatistics total(std::uint64_t count) const {
+    TensorStatistics all{.count = count, .nan_count = nan_count, .infinity_count = infinity_count};
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      all.sum += sum[lane];
+      all.sum_of_squares += sum_of_squares[lane];
+    }
+    if (all.finite_count() == 0) return all;
+    all.min = *std::min_element(min.begin(), min.end());
+    all.max = *std::max_element(max.begin(), max.end());
+    return all;
+  }
+};
+
+template <class Element>
+double load(const unsigned char* at) {
+  typename Element::Type stored;
+  std::memcpy(&stored, at, sizeof stored);
+  return Element::value(stored);
+}
+
+template <class Element>
+TensorStatistics row(const unsigned char* at, std::uint64_t count, std::int64_t stride) {
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
+  Lanes lanes;
+  std::uint64_t i = 0;
+  if (stride == 1) {
+    for (; i + kLanes <= count; i += kLanes, at += kLanes * kBytes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes.add(lane, load<Element>(at + static_cast<std::int64_t>(lane) * kBytes));
+    }
+  }
+  for (; i < count; ++i, at += stride * kBytes) lanes.add(i % kLanes, load<Element>(at));
+  return lanes.total(count);
+}
+
+/// All rows, whatever their order in memory.
+template <class Element>
+TensorStatistics all_rows(const unsigned char* data, std::span<const std::uint64_t> extents, std::span<const std::int64_t> strides) {
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
+  if (extents.empty()) return row<Element>(data, 1, 1);
+  const std::size_t outer = extents.size() - 1;
+  std::array<std::uint64_t, kMaxTensorDimensions> index{};
+  TensorStatistics all;
+  for (;;) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < outer; ++d) offset += static_cast<std::int64_t>(index[d]) * strides[d];
+    all.merge(row<Element>(data + offset * kBytes, extents[outer], strides[outer]));
+    std::size_t d = outer;
+    while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
+    if (d == 0) return all;
+  }
+}
+
+}  // namespace
+
+double TensorStatistics::mean() const {
+  return finite_count() == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(finite_count());
+}
+
+double TensorStatistics::norm() const {
+  return finite_count() == 0 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(sum_of_squares);
+}
+
+void TensorStatistics::merge(const TensorStatistics& other) {
+  min = std::fmin(min, other.min);  // which pass over NaN
+  max = std::fmax(max, other.max);
+  count += other.count;
+  nan_count += other.nan_count;
+  infinity_count += other.infinity_count;
+  sum += other.sum;
+  sum_of_squares += other.sum_of_squares;
+}
+
+std::size_t element_bytes(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::kInt8:
+    case ElementType::kUint8: return 1;
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
+    case ElementType::kInt16:
+    case ElementType::kUint16: return 2;
+    case ElementType::kFloat32:
+    case ElementType::kInt32:
+    case ElementType::kUint32: return 4;
+    default: return 8;
+  }
+}
+
+TensorStatistics statistics_of(const void* data, ElementType type, std::span<const std::uint64_t> extents,
+                               std::span<const std::int64_t> strides) noexcept {
+  if (std::find(extents.begin(), extents.end(), 0U) != extents.end()) return {};
+  const auto* const bytes = static_cast<const unsigned char*>(data);
+  switch (type) {
+    case ElementType::kFloat64: return all_rows<Plain<double>>(bytes, extents, strides);
+    case ElementType::kFloat32: return all_rows<Plain<float>>(bytes, extents, strides);
+    case ElementType::kFloat16: return all_rows<Half>(bytes, extents, strides);
+    case ElementType::kBfloat16: return all_rows<Bfloat16>(bytes, extents, strides);
+    case ElementType::kInt8: return all_rows<Plain<std::int8_t>>(bytes, extents, strides);
+    case ElementType::kInt16: return all_rows<Plain<std::int16_t>>(bytes, extents, strides);
+    case ElementType::kInt32: return all_rows<Plain<std::int32_t>>(bytes, extents, strides);
+    case ElementType::kInt64: return all_rows<Plain<std::int64_t>>(bytes, extents, strides);
+    case ElementType::kUint8: return all_rows<Plain<std::uint8_t>>(bytes, extents, strides);
+    case ElementType::kUint16: return all_rows<Plain<std::uint16_t>>(bytes, extents, strides);
+    case ElementType::kUint32: return all_rows<Plain<std::uint32_t>>(bytes, extents, strides);
+    case ElementType::kUint64: return all_rows<Plain<std::uint64_t>>(bytes, extents, strides);
+    case ElementType::kCount: break;
+  }
+  return {};
+}
+
+}  // namespace megascope::kernels

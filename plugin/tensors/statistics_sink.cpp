@@ -1,0 +1,73 @@
+#include "plugin/tensors/statistics_sink.h"
+
+#include <algorithm>
+#include <new>
+#include <span>
+
+#include "core/hooks/hooks.h"
+#include "core/hooks/refusals.h"
+#include "kernels/tensor_statistics.h"
+
+namespace megascope::tensors {
+namespace {
+
+constexpr std::array<const char*, 7> kWhat{"count", "nan", "infinite", "min", "max", "mean", "norm"};
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view name) {
+  // The last star may take more; what it took is given back a character at a time.
+  std::size_t p = 0;
+  std::size_t n = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t taken = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+bool StatisticsSink::wants(std::string_view name) noexcept {
+  return std::ranges::any_of(patterns_, [name](const std::string& pattern) { return matches(pattern, name); });
+}
+
+StatisticsSink::Counters StatisticsSink::counters_of(const TensorView& tensor) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = counters_.try_emplace({tensor.id, tensor.shape.layer, tensor.shape.kind});
+  if (!is_new) return found->second;
+  std::string prefix(tensor.name);
+  if (tensor.shape.layer != kNoLayer) prefix += "/layer " + std::to_string(tensor.shape.layer);
+  prefix += "/" + std::string(kTensorKindNames[static_cast<std::size_t>(tensor.shape.kind)]) + "/";
+  for (std::size_t i = 0; i < kCounterCount; ++i) found->second[i] = hooks::counter(prefix + kWhat[i], "");
+  return found->second;
+}
+
+void StatisticsSink::take(const TensorView& tensor) noexcept {
+  if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
+  const std::size_t dimensions = tensor.shape.dimension_count;
+  const kernels::TensorStatistics found = kernels::statistics_of(tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),
+                                                                 std::span(tensor.strides).first(dimensions));
+  const double values[kCounterCount] = {static_cast<double>(found.count), static_cast<double>(found.nan_count),
+                                        static_cast<double>(found.infinity_count), found.min, found.max, found.mean(), found.norm()};
+  try {
+    const Counters counters = counters_of(tensor);
+    for (std::size_t i = 0; i < kCounterCount; ++i) {
+      if (counters[i] != hooks::kNoCounter) hooks::count(counters[i], values[i]);
+    }
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's counters");
+  }
+}
+
+}  // namespace megascope::tensors

@@ -1,0 +1,162 @@
+#include "kernels/tensor_statistics.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace megascope::kernels {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+TensorStatistics of(const std::vector<T>& values, ElementType type) {
+  const std::array<std::uint64_t, 1> extents{values.size()};
+  const std::array<std::int64_t, 1> strides{1};
+  return statistics_of(values.data(), type, extents, strides);
+}
+
+TEST(TensorStatistics, AreRightForEveryType) {
+  const auto check = [](const TensorStatistics& found) {
+    EXPECT_EQ(found.count, 4u);
+    EXPECT_EQ(found.nan_count + found.infinity_count, 0u);
+    EXPECT_EQ(found.min, 1.0);
+    EXPECT_EQ(found.max, 8.0);
+    EXPECT_EQ(found.mean(), 3.75);
+    EXPECT_EQ(found.norm(), std::sqrt(85.0));
+  };
+  check(of<double>({1, 2, 4, 8}, ElementType::kFloat64));
+  check(of<float>({1, 2, 4, 8}, ElementType::kFloat32));
+  check(of<std::uint16_t>({0x3C00, 0x4000, 0x4400, 0x4800}, ElementType::kFloat16));
+  check(of<std::uint16_t>({0x3F80, 0x4000, 0x4080, 0x4100}, ElementType::kBfloat16));
+  check(of<std::int8_t>({1, 2, 4, 8}, ElementType::kInt8));
+  check(of<std::int16_t>({1, 2, 4, 8}, ElementType::kInt16));
+  check(of<std::int32_t>({1, 2, 4, 8}, ElementType::kInt32));
+  check(of<std::int64_t>({1, 2, 4, 8}, ElementType::kInt64));
+  check(of<std::uint8_t>({1, 2, 4, 8}, ElementType::kUint8));
+  check(of<std::uint16_t>({1, 2, 4, 8}, ElementType::kUint16));
+  check(of<std::uint32_t>({1, 2, 4, 8}, ElementType::kUint32));
+  check(of<std::uint64_t>({1, 2, 4, 8}, ElementType::kUint64));
+}
+
+TEST(TensorStatistics, SignsOfIntegersAreKept) {
+  EXPECT_EQ(of<std::int8_t>({-128, 127}, ElementType::kInt8).min, -128.0);
+  EXPECT_EQ(of<std::uint8_t>({0x80, 0xFF}, ElementType::kUint8).max, 255.0);
+  EXPECT_EQ(of<std::int64_t>({INT64_MIN}, ElementType::kInt64).min, -0x1p63);
+  EXPECT_EQ(of<std::uint64_t>({UINT64_MAX}, ElementType::kUint64).max, 0x1p64);
+}
+
+TEST(TensorStatistics, WhatIsNotFiniteIsCountedAndNothingElse) {
+  const TensorStatistics found = of<float>({1.0F, -std::numeric_limits<float>::infinity(), 3.0F, std::numeric_limits<float>::quiet_NaN(),
+                                            std::numeric_limits<float>::infinity()}, ElementType::kFloat32);
+  EXPECT_EQ(found.nan_count, 1u);
+  EXPECT_EQ(found.infinity_count, 2u);
+  EXPECT_EQ(found.min, 1.0);
+  EXPECT_EQ(found.max, 3.0);
+  EXPECT_EQ(found.mean(), 2.0);
+  const TensorStatistics none = of<double>({kNan, kInfinity}, ElementType::kFloat64);
+  EXPECT_TRUE(std::isnan(none.min) && std::isnan(none.max) && std::isnan(none.mean()) && std::isnan(none.norm()));
+}
+
+TEST(TensorStatistics, EveryHalfIsWhatItsBitsSay) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const TensorStatistics found = of<std::uint16_t>({half}, ElementType::kFloat16);
+    const int exponent = static_cast<int>(bits >> 10 & 0x1F);
+    const int fraction = static_cast<int>(bits & 0x3FF);
+    if (exponent == 31) {
+      EXPECT_EQ(found.nan_count, fraction != 0 ? 1u : 0u);
+      EXPECT_EQ(found.infinity_count, fraction == 0 ? 1u : 0u);
+      continue;
+    }
+    const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    ASSERT_EQ(found.sum, (bits & 0x8000) != 0 ? -magnitude : magnitude) << bits;
+  }
+}
+
+TEST(TensorStatistics, EmptyAndSingleOnes) {
+  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{3, 0}, std::array<std::int64_t, 2>{1, 1}).count, 0u);
+  EXPECT_EQ(statistics_of(nullptr, ElementType::kFloat32, std::array<std::uint64_t, 2>{0, 3}, std::array<std::int64_t, 2>{1, 1}).count, 0u);
+  const double value = -2.5;
+  const TensorStatistics found = statistics_of(&value, ElementType::kFloat64, {}, {});
+  EXPECT_EQ(found.count, 1u);
+  EXPECT_EQ(found.norm(), 2.5);
+}
+
+TEST(TensorStatistics, UnalignedDataIsRead) {
+  std::vector<char> bytes(1 + 9 * sizeof(double));
+  for (int i = 0; i < 9; ++i) {
+    const double value = i;
+    std::memcpy(bytes.data() + 1 + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+  }
+  const TensorStatistics found = statistics_of(bytes.data() + 1, ElementType::kFloat64, std::array<std::uint64_t, 1>{9}, std::array<std::int64_t, 1>{1});
+  EXPECT_EQ(found.sum, 36.0);
+}
+
+/// Against a loop that asks for every element by its indices.
+TEST(TensorStatistics, AnyStridesGiveTheElementsThatTheyReach) {
+  std::mt19937 random(7);
+  std::vector<float> memory(4096);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(static_cast<int>(random() % 2001) - 1000);
+  for (int round = 0; round < 500; ++round) {
+    const std::size_t dimensions = 1 + random() % 4;
+    std::array<std::uint64_t, 4> extents{};
+    std::array<std::int64_t, 4> strides{};
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      extents[d] = 1 + random() % 6;
+      strides[d] = static_cast<std::int64_t>(random() % 161) - 80;
+    }
+    if (round % 3 == 0) strides[dimensions - 1] = 1;
+    const float* origin = memory.data() + 2048;
+    double sum = 0;
+    double squares = 0;
+    double least = kInfinity;
+    double most = -kInfinity;
+    std::uint64_t count = 1;
+    for (std::size_t d = 0; d < dimensions; ++d) count *= extents[d];
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::int64_t offset = 0;
+      std::uint64_t rest = i;
+      for (std::size_t d = dimensions; d-- > 0; rest /= extents[d]) offset += static_cast<std::int64_t>(rest % extents[d]) * strides[d];
+      const double value = origin[offset];
+      sum += value;
+      squares += value * value;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    const TensorStatistics found = statistics_of(origin, ElementType::kFloat32, std::span(extents).first(dimensions), std::span(strides).first(dimensions));
+    ASSERT_EQ(found.count, count);
+    ASSERT_EQ(found.sum, sum) << "whole numbers add up exactly";
+    ASSERT_EQ(found.sum_of_squares, squares);
+    ASSERT_EQ(found.min, least);
+    ASSERT_EQ(found.max, most);
+  }
+}
+
+TEST(TensorStatistics, PartsMerge) {
+  const TensorStatistics first = of<double>({1, kNan}, ElementType::kFloat64);
+  TensorStatistics all = of<double>({-3, kInfinity}, ElementType::kFloat64);
+  all.merge(first);
+  all.merge({});
+  EXPECT_EQ(all.count, 4u);
+  EXPECT_EQ(all.finite_count(), 2u);
+  EXPECT_EQ(all.min, -3.0);
+  EXPECT_EQ(all.max, 1.0);
+  EXPECT_EQ(all.mean(), -1.0);
+}
+
+TEST(TensorStatistics, BytesOfElements) {
+  EXPECT_EQ(element_bytes(ElementType::kFloat64), 8u);
+  EXPECT_EQ(element_bytes(ElementType::kBfloat16), 2u);
+  EXPECT_EQ(element_bytes(ElementType::kUint8), 1u);
+  EXPECT_EQ(element_bytes(ElementType::kInt32), 4u);
+}
+
+}  // namespace
+}  // namespace megascope::kernels
