@@ -114,6 +114,24 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
   EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns, 2 * step_ns);  // steps 6 to 19
 }
 
+TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
+  write(slow_rank_five());
+  std::unique_ptr<trace::RunSource> run;
+  std::vector<std::string> problems;
+  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  Answer one(*run, run->time(), {.jobs = 1, .has_replay = true});
+  const whatif::WhatIf replayed = one.replay();
+  for (const unsigned jobs : {2U, 5U}) {
+    Answer other(*run, run->time(), {.jobs = jobs, .has_replay = true});
+    EXPECT_EQ(verdict_text(other.view()), verdict_text(one.view())) << jobs;
+    EXPECT_EQ(other.view().waits.suffered_ns, one.view().waits.suffered_ns) << jobs;
+    const whatif::WhatIf again = other.replay();
+    EXPECT_EQ(again.step_slowdowns, replayed.step_slowdowns) << jobs;
+    ASSERT_EQ(again.scenarios.size(), replayed.scenarios.size()) << jobs;
+    for (std::size_t i = 0; i < again.scenarios.size(); ++i) EXPECT_EQ(again.scenarios[i].gain, replayed.scenarios[i].gain) << jobs;
+  }
+}
+
 TEST_F(Folder, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
