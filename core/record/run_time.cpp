@@ -83,16 +83,17 @@ struct OuterRate {
   double doubt = 0.0;
 };
 
-/// What first and last knot tell, where they tell it well enough; else the clock's own.
-OuterRate outer_rate(const Knots& found, double own_rate) {
+/// What first and last knot tell, where they tell it well enough; else the clock's own. known_ns: what the time that the knots
+/// are placed by may be off, differently at each of them.
+OuterRate outer_rate(const Knots& found, double own_rate, double known_ns) {
   constexpr double kQuartzDoubt = 50e-6;      // a measurement that is worse says less than the clock itself
   constexpr double kTwoQuartzDoubt = 200e-6;  // two clocks of up to 100 ppm, one against the other
   const TimeMap::Knot& first = found.knots.front();
   const TimeMap::Knot& last = found.knots.back();
   const auto elapsed_ns = static_cast<double>(last.time_ns - first.time_ns);
   if (elapsed_ns <= 0) return {own_rate, kTwoQuartzDoubt};
-  const double doubt = (found.half_ns.front() + found.half_ns.back()) / elapsed_ns;
-  if (doubt > kQuartzDoubt) return {own_rate, std::min(doubt, kTwoQuartzDoubt)};
+  const double doubt = (found.half_ns.front() + found.half_ns.back() + 2 * known_ns) / elapsed_ns;
+  if (doubt > kQuartzDoubt) return {own_rate, kTwoQuartzDoubt};
   return {elapsed_ns / static_cast<double>(last.ticks - first.ticks), doubt};
 }
 
@@ -108,7 +109,7 @@ double reach_ns(const Knots& found, const ClockDomain& clock, double ns_per_tick
 DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known, const ClockDomain& clock) {
   const Knots found = knots_of(meetings, known.map);
   if (found.knots.empty()) return {};
-  const OuterRate rate = outer_rate(found, ns_per_tick(clock));
+  const OuterRate rate = outer_rate(found, ns_per_tick(clock), known.error_ns);
   const double measured_ns = *std::max_element(found.half_ns.begin(), found.half_ns.end());
   return {.map = TimeMap::through(found.knots, rate.ns_per_tick),
           .is_measured = true,

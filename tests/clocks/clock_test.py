@@ -96,8 +96,6 @@ class Clocks(unittest.TestCase):
 
     def test_five_clocks_are_composed_along_the_tree(self):
         clocks = "1/1000000000/100+2/-5000000/-50+3/77/3.5+4/-999999999/-100"
-        if PROCESSORS < 5 and "-genv" in launch.setting(MPIRUN, A="b"):
-            self.skipTest("MPICH's ranks spin: of more than there are processors, none is quick (LIMITS.md, Time)")
         self.assert_right(self.play_until_quick(clocks, 5, 1), domains=5)
 
     def test_unsteady_readings(self):

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <random>
 #include <span>
 
 #include "core/record/wire.h"
@@ -145,6 +148,61 @@ TEST(RunTime, DoesNotTakeTheRateFromMeasurementsThatAreClose) {
   samples[1].peer_ticks += 10;
   const RunTime time = run_time_of({reference(), domain(2, 1, 4'000, wrong(4'000), wrong(900'000), samples)});
   EXPECT_NEAR(static_cast<double>(time.domains.at(2).map.to_ns(900'000)), 897'000.0, 10.0);
+}
+
+/// Clocks that run evenly, each at its own rate, and count ns from their own zero.
+struct EvenClock {
+  double offset_ns;
+  double rate;
+  std::uint64_t at(double time_ns) const { return static_cast<std::uint64_t>(offset_ns + rate * time_ns); }
+};
+
+/// Of a job of a second: where one clock asks another one, at moments that drag on as on a busy machine.
+class Job {
+ public:
+  explicit Job(std::uint32_t seed) : random_(seed) {}
+
+  double between(double low, double high) { return std::uniform_real_distribution<>(low, high)(random_); }
+  EvenClock clock() { return {between(1e9, 3e9), 1.0 + between(-90e-6, 90e-6)}; }
+  ClockSample ask(const EvenClock& asker, const EvenClock& asked, std::uint64_t peer, double at_ns) {
+    const double begin = at_ns - delay_ns();
+    const double end = at_ns + delay_ns();
+    return {.peer_domain = peer, .sent_ticks = asker.at(begin), .received_ticks = asker.at(end), .peer_ticks = asked.at(at_ns)};
+  }
+
+ private:
+  double delay_ns() { return std::pow(10.0, between(2.0, 6.3)); }
+  std::mt19937 random_;
+};
+
+TEST(RunTime, IsNowhereFurtherOffThanItSays) {
+  // A chain of three. Each starts some ms before it asks for the first time and ends some ms after the last.
+  constexpr std::uint32_t kJobs = 3'000;
+  for (std::uint32_t seed = 0; seed < kJobs; ++seed) {
+    Job job(seed);
+    const std::array<EvenClock, 3> clocks{EvenClock{1e9, 1.0}, job.clock(), job.clock()};
+    const double end_ns = job.between(10e6, 1e9);
+    std::vector<ClockDomain> domains;
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+      const auto point = [&](double time_ns) { return ClockPoint{clocks[i].at(time_ns), static_cast<std::int64_t>(time_ns), 0}; };
+      domains.push_back(domain(i + 1, static_cast<std::int32_t>(i), clocks[i].at(0), point(0), point(end_ns)));
+      domains.back().end_ticks = clocks[i].at(end_ns);
+      if (i == 0) continue;
+      for (const double at_ns : {job.between(0, end_ns / 4), job.between(end_ns / 4, end_ns * 3 / 4), job.between(end_ns * 3 / 4, end_ns)}) {
+        domains.back().samples.push_back(job.ask(clocks[i], clocks[i - 1], i, at_ns));
+      }
+    }
+    const RunTime time = run_time_of(domains);
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+      const DomainTime& found = time.domains.at(i + 1);
+      constexpr double kRoundingNs = 4.0;
+      for (const double at_ns : {0.0, end_ns / 3, end_ns / 2, end_ns}) {
+        const auto run_ns = static_cast<double>(found.map.to_signed_ns(clocks[i].at(at_ns)) -
+                                                time.domains.at(1).map.to_signed_ns(clocks[0].at(0)));
+        ASSERT_LE(std::fabs(run_ns - at_ns), found.error_ns + kRoundingNs) << "job " << seed << ", clock " << i << " at " << at_ns;
+      }
+    }
+  }
 }
 
 TEST(ClockDomains, AreThinnedOutEvenlyByTheQuickest) {
