@@ -99,8 +99,8 @@ void Attention::head_backward(const Head& head, const AttentionState& state, int
 }
 
 void Attention::show(const AttentionState& state, const Rows& rows) const {
-  const auto say = [&](const char* name, std::initializer_list<int> shape, int split, const Floats& data) {
-    observe::flow(name, observe::Kind::kActvOut, layer_, rows.micro_batch, shape, split, data.data());
+  const auto say = [&](const char* name, std::initializer_list<std::int64_t> shape, int split, const Floats& data) {
+    observe::tensor(name, MEGASCOPE_ACTV_OUT, layer_, rows.micro_batch, shape, split, data.data());
   };
   say("qkv", {rows.sequences, rows.length, groups_, queries_ + 2, size_}, 2, state.qkv);
   say("attention.scores", {rows.sequences, heads(), rows.length, rows.length}, 1, state.probabilities);

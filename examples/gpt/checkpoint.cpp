@@ -169,7 +169,7 @@ int load_checkpoint(const std::string& path, const Place& place, const std::vect
 
 void write_checkpoint(const std::string& path, const CheckpointHeader& header, const Place& place,
                       const std::vector<Bucket*>& buckets) {
-  const observe::Region region("checkpoint");
+  const observe::Region region(observe::kCheckpoint);
   const Layout layout = layout_of(header);
   const std::string partial = path + ".partial";
   refuse_together(place.is_world_first ? begin_file(partial, layout) : std::string());

@@ -12,8 +12,8 @@ Embedding::Embedding(Bucket& bucket, const Settings& settings)
       positions_(bucket.add("embedding.positions", {settings.model.sequence, hidden_}, observe::kNotSplit, 0.0F, kDeviation)) {}
 
 void Embedding::forward(const Bytes& tokens, const Rows& rows, Floats& y) const {
-  observe::flow("input_tokens", observe::Kind::kInputTokens, observe::kNone, rows.micro_batch,
-                {rows.sequences, rows.length}, observe::kNotSplit, tokens.data());
+  observe::tensor("input_tokens", MEGASCOPE_INPUT_TOKENS, observe::kNone, rows.micro_batch,
+                  {rows.sequences, rows.length}, observe::kNotSplit, tokens.data());
   const auto width = static_cast<std::size_t>(hidden_);
   for (std::size_t row = 0; row < rows.times(1); ++row) {
     const float* byte = bytes_.value + tokens[row] * width;
@@ -48,8 +48,8 @@ void Head::resize(const Rows& rows, HeadState& state) const {
 void Head::forward(const Floats& x, const Rows& rows, HeadState& state) const {
   norm_.forward(x, rows.count(), state.normed, state.statistics);
   output_.forward(state.normed.data(), rows.count(), state.logits.data());
-  observe::flow("logits", observe::Kind::kActvOut, observe::kNone, rows.micro_batch,
-                {rows.sequences, rows.length, vocabulary_}, 2, state.logits.data());
+  observe::tensor("logits", MEGASCOPE_ACTV_OUT, observe::kNone, rows.micro_batch,
+                  {rows.sequences, rows.length, vocabulary_}, 2, state.logits.data());
 }
 
 // log(sum of exp(logit)) - logit of the target, where both, and the largest logit that keeps exp() small, come from all ranks.

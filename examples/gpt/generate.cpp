@@ -26,6 +26,7 @@ std::string generate(const Settings& settings, Pipeline& pipeline) {
   const auto most = static_cast<std::size_t>(settings.model.sequence);
   for (int i = 0; i < settings.tokens; ++i) {
     const std::size_t begin = text.size() > most ? text.size() - most : 0;
+    const observe::Region region(observe::kGenerate);
     const Floats logits = pipeline.next_byte_logits(Bytes(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end()));
     const std::uint64_t random = hash(settings.seed, 0, text.size());
     text.push_back(static_cast<char>(choose(logits, settings.temperature, random)));

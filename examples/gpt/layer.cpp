@@ -30,32 +30,32 @@ void Layer::resize(const Rows& rows, LayerState& state) const {
 }
 
 void Layer::forward(const Floats& input, const Rows& rows, LayerState& state, Scratch& scratch, Floats& output) const {
-  const observe::Region region("layer", {.micro_batch = rows.micro_batch, .layer = number_});
+  const observe::Region region(observe::kLayer, observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
   const std::size_t count = rows.times(hidden_);
   scratch.hidden.resize(count);
   norm1_.forward(input, rows.count(), state.normed1, state.statistics1);
   attention_.forward(state.normed1.data(), rows, state.attention, scratch.hidden.data());
-  show("attention.output", observe::Kind::kActvOut, rows, hidden_, false, scratch.hidden);
+  show("attention.output", MEGASCOPE_ACTV_OUT, rows, hidden_, false, scratch.hidden);
   sum(input.data(), scratch.hidden.data(), count, state.middle.data());
   round_to(dtype_, state.middle.data(), count);
 
   norm2_.forward(state.middle, rows.count(), state.normed2, state.statistics2);
   mlp1_.forward(state.normed2.data(), rows.count(), state.mlp1.data());
-  show("mlp1", observe::Kind::kActvOut, rows, ffn_, true, state.mlp1);
+  show("mlp1", MEGASCOPE_ACTV_OUT, rows, ffn_, true, state.mlp1);
   gelu(state.mlp1.data(), rows.times(ffn_), state.active.data());
   round_to(dtype_, state.active.data(), rows.times(ffn_));
   mlp2_.forward(state.active.data(), rows.count(), scratch.hidden.data());
-  show("mlp2", observe::Kind::kActvOut, rows, hidden_, false, scratch.hidden);
+  show("mlp2", MEGASCOPE_ACTV_OUT, rows, hidden_, false, scratch.hidden);
   sum(state.middle.data(), scratch.hidden.data(), count, output.data());
   round_to(dtype_, output.data(), count);
-  show("hidden", observe::Kind::kActvOut, rows, hidden_, false, output);
+  show("hidden", MEGASCOPE_ACTV_OUT, rows, hidden_, false, output);
 }
 
 void Layer::backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch, Floats& gradient) {
-  const observe::Region region("layer", {.micro_batch = rows.micro_batch, .layer = number_});
+  const observe::Region region(observe::kLayer, observe::Where().of_micro_batch(rows.micro_batch).of_layer(number_));
   scratch.hidden.resize(rows.times(hidden_));
   scratch.ffn.resize(rows.times(ffn_));
-  show("hidden", observe::Kind::kActvGradOut, rows, hidden_, false, gradient);
+  show("hidden", MEGASCOPE_ACTV_GRAD_OUT, rows, hidden_, false, gradient);
   mlp2_.backward(state.active.data(), gradient.data(), rows.count(), scratch.ffn.data());
   gelu_gradient(state.mlp1.data(), rows.times(ffn_), scratch.ffn.data());
   round_to(dtype_, scratch.ffn.data(), rows.times(ffn_));
@@ -64,12 +64,12 @@ void Layer::backward(const Floats& input, const Rows& rows, const LayerState& st
 
   attention_.backward(state.normed1.data(), gradient.data(), rows, state.attention, scratch.hidden.data());
   norm1_.backward(input, scratch.hidden, rows.count(), state.statistics1, gradient.data());
-  show("hidden", observe::Kind::kActvGradIn, rows, hidden_, false, gradient);
+  show("hidden", MEGASCOPE_ACTV_GRAD_IN, rows, hidden_, false, gradient);
 }
 
-void Layer::show(const char* name, observe::Kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const {
-  observe::flow(name, kind, number_, rows.micro_batch, {rows.sequences, rows.length, width},
-                is_split ? 2 : observe::kNotSplit, data.data());
+void Layer::show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const {
+  observe::tensor(name, kind, number_, rows.micro_batch, {rows.sequences, rows.length, width},
+                  is_split ? 2 : observe::kNotSplit, data.data());
 }
 
 }  // namespace gpt

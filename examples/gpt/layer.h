@@ -29,7 +29,7 @@ class Layer {
   void backward(const Floats& input, const Rows& rows, const LayerState& state, Scratch& scratch, Floats& gradient);
 
  private:
-  void show(const char* name, observe::Kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const;
+  void show(const char* name, megascope_tensor_kind kind, const Rows& rows, int width, bool is_split, const Floats& data) const;
   int number_;
   int hidden_;
   int ffn_;  // of this rank

@@ -1,78 +1,47 @@
 /// \file
-/// Every place where the program has something to say to whoever watches it. Nobody does yet: these functions are empty and
-/// cost nothing. An observer fills them in here and nowhere else; their callers are the ends of what it can know.
+/// What the program tells MegaScope about itself: steps, regions, groups, counters, tensors. Where libmegascope.so is not loaded
+/// each of these is a call that returns at once.
 #pragma once
 
-#include <mpi.h>
+#include <megascope/megascope.hpp>
+#include <megascope/megascope_mpi.h>
 
-#include <array>
 #include <initializer_list>
 
 namespace gpt::observe {
 
-enum class Kind {
-  kWeight, kWeightUpdated,
-  kGradUnreduced, kGradReduced,  // of this replica, of all replicas
-  kActvIn, kActvOut, kActvGradIn, kActvGradOut,
-  kExpAvg, kExpAvgSq,
-  kInputTokens, kOther
-};
-
-constexpr int kMostDimensions = 5;
 constexpr int kNotSplit = -1;
-constexpr int kNone = -1;  // no layer, no micro-batch
+constexpr int kNone = MEGASCOPE_NOWHERE;  // no layer, no micro-batch
 
-/// A tensor as it lies in this rank's memory: float32 (bytes if input tokens), row-major, contiguous. With --dtype bf16 values
-/// are bf16 numbers kept as float32.
-/// shape: this rank's part, the first `dimensions` of them; it is the tp rank's part of `split_dimension`, in rank order.
-struct Tensor {
-  const char* name;
-  Kind kind;
-  int layer = kNone;  // of the whole model, from 0
-  int micro_batch = kNone;
-  int dimensions = 0;
-  std::array<int, kMostDimensions> shape{};
-  int split_dimension = kNotSplit;
-  const void* data = nullptr;
-  /// Elements from one index of a dimension to the next.
-  long stride(int dimension) const {
-    long step = 1;
-    for (int i = dimensions - 1; i > dimension; --i) step *= shape[static_cast<std::size_t>(i)];
-    return step;
-  }
-};
+// Regions: stretches of time that nest. "forward" and "backward" have a micro-batch and a chunk, "layer" a layer as well.
+using megascope::Region;
+using megascope::Step;
+using megascope::Where;
+inline const megascope::Name kForward("forward");
+inline const megascope::Name kBackward("backward");
+inline const megascope::Name kLayer("layer");
+inline const megascope::Name kGradientSum("gradient sum");
+inline const megascope::Name kOptimizer("optimizer");
+inline const megascope::Name kCheckpoint("checkpoint");
+inline const megascope::Name kGenerate("generate");
 
-inline void step_begin(int /*step*/) {}
-inline void step_end(int /*step*/) {}
+inline const megascope::Counter kLoss("loss");
+inline const megascope::Counter kGradientNorm("gradient_norm");
 
-/// Ranks that work together: "dp", "tp", "pp". Collective over `comm`.
-inline void group(const char* /*name*/, MPI_Comm /*comm*/) {}
+/// This rank's place in "dp", "tp" and "pp".
+inline void group(const char* name, MPI_Comm comm) { megascope_group_comm(name, comm); }
 
-inline void counter(const char* /*name*/, double /*value*/) {}
-
-inline void tensor(const Tensor& /*tensor*/) {}
-
-/// tensor() for what flows through a layer. `split`: the dimension that tp ranks share.
-inline void flow(const char* name, Kind kind, int layer, int micro_batch, std::initializer_list<int> shape, int split,
-                 const void* data) {
-  Tensor one{.name = name, .kind = kind, .layer = layer, .micro_batch = micro_batch, .split_dimension = split, .data = data};
-  for (const int extent : shape) one.shape[static_cast<std::size_t>(one.dimensions++)] = extent;
-  tensor(one);
+/// A tensor as it lies in this rank's memory, row-major: float32, or bytes if input tokens. With --dtype bf16 values are bf16
+/// numbers kept as float32. shape: this rank's part; `split` is the dimension that tp ranks share, in rank order.
+inline void tensor(const char* name, megascope_tensor_kind kind, int layer, int micro_batch, std::initializer_list<std::int64_t> shape,
+                   int split, const void* data) {
+  const megascope_dtype dtype = kind == MEGASCOPE_INPUT_TOKENS ? MEGASCOPE_UINT8 : MEGASCOPE_FLOAT32;
+  megascope_tensor_view view = megascope::tensor(name, kind, dtype, data, shape.begin(), static_cast<int>(shape.size()));
+  view.layer = layer;
+  view.micro_batch = micro_batch;
+  view.is_split = split != kNotSplit ? 1 : 0;
+  view.split_dimension = split != kNotSplit ? split : 0;
+  megascope_tensor(&view);
 }
-
-/// A stretch of time with a name; regions nest. "forward" and "backward" have a micro-batch and a chunk, "layer" has a layer.
-class Region {
- public:
-  struct About {
-    int micro_batch = kNone;
-    int chunk = kNone;
-    int layer = kNone;
-  };
-  explicit Region(const char* /*name*/) {}
-  Region(const char* /*name*/, const About& /*about*/) {}
-  ~Region() {}
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-};
 
 }  // namespace gpt::observe

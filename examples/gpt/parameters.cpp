@@ -53,11 +53,11 @@ void Bucket::masters_changed() {
   if (!masters_.empty()) round_to_bf16(masters_.data(), masters_.size(), values.data());
 }
 
-void Bucket::show(observe::Kind kind, const Floats& array) const {
+void Bucket::show(megascope_tensor_kind kind, const Floats& array) const {
   for (const Parameter& parameter : parameters) {
-    const auto say = [&](std::initializer_list<int> shape) {
-      observe::flow(parameter.name.c_str(), kind, parameter.layer, observe::kNone, shape, parameter.split_dimension,
-                    array.data() + parameter.offset);
+    const auto say = [&](std::initializer_list<std::int64_t> shape) {
+      observe::tensor(parameter.name.c_str(), kind, parameter.layer, observe::kNone, shape, parameter.split_dimension,
+                      array.data() + parameter.offset);
     };
     parameter.shape.size() > 1 ? say({parameter.rows, parameter.columns}) : say({parameter.rows});
   }

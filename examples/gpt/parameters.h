@@ -52,7 +52,7 @@ class Bucket {
   /// To be called when masters() have changed.
   void masters_changed();
   /// Tells the observer of this array of each parameter.
-  void show(observe::Kind kind, const Floats& array) const;
+  void show(megascope_tensor_kind kind, const Floats& array) const;
   std::deque<Parameter> parameters;
   Floats values;
   Floats gradients;

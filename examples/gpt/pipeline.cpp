@@ -61,7 +61,7 @@ int Pipeline::tag(Action::Kind kind, int micro_batch, int receiving_chunk_in_mod
 }
 
 void Pipeline::forward(const Action& action, int step, const Text& text) {
-  const observe::Region region("forward", {.micro_batch = action.micro_batch, .chunk = action.chunk});
+  const observe::Region region(observe::kForward, observe::Where().of_micro_batch(action.micro_batch).of_chunk(action.chunk));
   const int size = settings_.micro_batch_size();
   const Rows rows{.sequences = size, .length = settings_.model.sequence, .micro_batch = action.micro_batch};
   auto flight = take_flight(action.chunk, rows);
@@ -89,7 +89,7 @@ void Pipeline::pass_forward(const Action& action, Flight& flight) {
 }
 
 void Pipeline::backward(const Action& action) {
-  const observe::Region region("backward", {.micro_batch = action.micro_batch, .chunk = action.chunk});
+  const observe::Region region(observe::kBackward, observe::Where().of_micro_batch(action.micro_batch).of_chunk(action.chunk));
   auto flight = std::move(in_flight_[at(action.chunk)][at(action.micro_batch)]);
   ChunkState& state = flight->state;
   const int count = static_cast<int>(state.gradient.size());

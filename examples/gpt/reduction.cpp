@@ -3,7 +3,7 @@
 namespace gpt {
 
 void Reduction::start(Bucket& bucket, MPI_Comm dp) {
-  bucket.show(observe::Kind::kGradUnreduced, bucket.gradients);
+  bucket.show(MEGASCOPE_GRAD_UNREDUCED, bucket.gradients);
   int replicas = 1;
   MPI_Comm_size(dp, &replicas);
   if (replicas > 1)
@@ -19,9 +19,9 @@ void Reduction::progress() {
 }
 
 void Reduction::finish() {
-  const observe::Region region("gradient sum");
+  const observe::Region region(observe::kGradientSum);
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  for (const Bucket* bucket : buckets_) bucket->show(observe::Kind::kGradReduced, bucket->gradients);
+  for (const Bucket* bucket : buckets_) bucket->show(MEGASCOPE_GRAD_REDUCED, bucket->gradients);
   requests_.clear();
   buckets_.clear();
 }

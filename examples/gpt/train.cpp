@@ -35,31 +35,32 @@ StepResult result_of(double loss, const Pipeline& pipeline, const Place& place) 
 }
 
 void update(int step, const Settings& settings, double gradient_norm, Pipeline& pipeline) {
-  const observe::Region region("optimizer");
+  const observe::Region region(observe::kOptimizer);
   const bool is_too_long = settings.clip > 0 && gradient_norm > static_cast<double>(settings.clip);
   AdamStep adam_step{.learning_rate = settings.learning_rate,
                      .gradient_scale = is_too_long ? settings.clip / static_cast<float>(gradient_norm) : 1.0F};
   adam_step.correction1 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta1), step + 1));
   adam_step.correction2 = 1.0F - static_cast<float>(std::pow(static_cast<double>(adam_step.beta2), step + 1));
   for (Bucket* bucket : pipeline.buckets()) {
-    bucket->show(observe::Kind::kWeight, bucket->values);
+    bucket->show(MEGASCOPE_WEIGHT, bucket->values);
     adam(adam_step, bucket->gradients.size(), bucket->gradients.data(), bucket->masters().data(), bucket->exp_avg.data(),
          bucket->exp_avg_sq.data());
     bucket->masters_changed();
-    bucket->show(observe::Kind::kWeightUpdated, bucket->values);
-    bucket->show(observe::Kind::kExpAvg, bucket->exp_avg);
-    bucket->show(observe::Kind::kExpAvgSq, bucket->exp_avg_sq);
+    bucket->show(MEGASCOPE_WEIGHT_UPDATED, bucket->values);
+    bucket->show(MEGASCOPE_EXP_AVG, bucket->exp_avg);
+    bucket->show(MEGASCOPE_EXP_AVG_SQ, bucket->exp_avg_sq);
   }
 }
 
 StepResult train_step(int step, const Settings& settings, const Place& place, const Text& text, Pipeline& pipeline) {
-  observe::step_begin(step);
+  const observe::Step in_step(step);
   const double loss = pipeline.run(step, text);
   const StepResult result = result_of(loss, pipeline, place);
-  observe::counter("loss", result.loss);
-  observe::counter("gradient_norm", result.gradient_norm);
+  if (place.is_world_first) {
+    observe::kLoss.set(result.loss);
+    observe::kGradientNorm.set(result.gradient_norm);
+  }
   update(step, settings, result.gradient_norm, pipeline);
-  observe::step_end(step);
   return result;
 }
 

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "core/base/text.h"
-#include "core/record/value_fact.h"
 #include "exporters/common/timeline.h"
 
 namespace megascope::megascan {
@@ -43,23 +42,16 @@ Extents extents_of(const RecordSource& source) {
   const MessageOrder nothing;
   for (const std::int32_t rank : source.world_ranks()) {
     timeline::Timeline timeline(source, rank, nothing);
+    OpenSteps steps;
     for (timeline::Event event; timeline.next(event);) {
-      if (event.kind == timeline::Event::Kind::kEnter) widen(extents, {step_of(*event.call), event.time_ns, event.leave_ns});
+      const std::int32_t step = steps.follow(event);
+      if (event.kind == timeline::Event::Kind::kEnter) widen(extents, {step, event.time_ns, event.leave_ns});
     }
   }
   return extents;
 }
 
 }  // namespace
-
-std::int32_t step_of(const Call& call) {
-  for (const Fact& fact : call.facts) {
-    if (fact.kind != FactKind::kValue || value_name_of(fact) != ValueName::kStep) continue;
-    const std::int64_t step = value_of(fact);
-    return step >= 0 && step <= INT32_MAX ? static_cast<std::int32_t>(step) : kNoStep;
-  }
-  return kNoStep;
-}
 
 Status Iterations::of(const RecordSource& source, Collective& members, Iterations& iterations) {
   Collective::Bytes bytes = bytes_of(extents_of(source));

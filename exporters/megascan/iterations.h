@@ -7,15 +7,10 @@
 
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
-#include "core/record/call.h"
 #include "core/record/source.h"
+#include "exporters/megascan/open_steps.h"
 
 namespace megascope::megascan {
-
-/// Of a call that tells no step.
-inline constexpr std::int32_t kNoStep = -1;
-/// The step that a call tells.
-std::int32_t step_of(const Call& call);
 
 /// From the first begin to the last end on any rank.
 struct Iteration {

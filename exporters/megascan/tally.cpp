@@ -14,6 +14,7 @@ void Tally::add(const Tally& other) {
   cut_ns += other.cut_ns;
   calls_outside += other.calls_outside;
   wide_groups += other.wide_groups;
+  points += other.points;
   other_facts += other.other_facts;
 }
 
@@ -40,6 +41,7 @@ std::vector<std::string> notes_of(const Tally& tally) {
   }
   if (tally.calls_outside != 0) notes.push_back(human_count(tally.calls_outside) + " calls belong to no step and were left out");
   if (tally.wide_groups != 0) notes.push_back(human_count(tally.wide_groups) + " rows have no group: it has too many members");
+  if (tally.points != 0) notes.push_back(human_count(tally.points) + " values of counters, marks and tensors have no place in the format and were left out");
   if (tally.other_facts != 0) {
     notes.push_back(human_count(tally.other_facts) + " facts (files, windows, probes, errors, values, communicators made) have no place in the format and were left out");
   }

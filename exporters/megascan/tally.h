@@ -18,6 +18,7 @@ struct Tally {
   std::uint64_t cut_ns = 0;           ///< by so much, together
   std::uint64_t calls_outside = 0;    ///< in no step, though others are
   std::uint64_t wide_groups = 0;      ///< rows without their group, which has too many members
+  std::uint64_t points = 0;           ///< counters' values, marks, tensors
   std::uint64_t other_facts = 0;      ///< what calls did with files, windows …, and values
 
   void add(const Tally& other);

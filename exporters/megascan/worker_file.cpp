@@ -65,22 +65,26 @@ void WorkerFile::collect(const std::function<void(std::uint64_t)>& progress, Tal
   const MessageOrder nothing;
   timeline::Timeline timeline(source_, world_rank_, nothing);
   std::uint64_t call_count = 0;
+  OpenSteps steps;
   for (timeline::Event event; timeline.next(event);) {
-    if (event.kind == timeline::Event::Kind::kLeave) continue;
-    add(*event.call, event.location, event.time_ns, event.leave_ns, tally);
+    const std::int32_t step = steps.follow(event);
+    if (event.kind == timeline::Event::Kind::kPoint) ++tally.points;
+    if (event.kind != timeline::Event::Kind::kEnter) continue;
+    add(event, step, tally);
     if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
   }
   if (progress) progress(call_count % kProgressCalls);
 }
 
-void WorkerFile::add(const Call& call, LocationId location, std::uint64_t begin_ns, std::uint64_t end_ns, Tally& tally) {
-  const std::size_t iteration = iterations_.index_of(iterations_.all().front().step == kNoStep ? kNoStep : step_of(call));
+void WorkerFile::add(const timeline::Event& event, std::int32_t step, Tally& tally) {
+  const Call& call = *event.call;
+  const std::size_t iteration = iterations_.index_of(iterations_.all().front().step == kNoStep ? kNoStep : step);
   if (iteration == iterations_.all().size()) {
     ++tally.calls_outside;
     return;
   }
-  Operation operation{.begin_ns = begin_ns, .end_ns = end_ns, .details_at = details_.size(), .iteration = static_cast<std::uint32_t>(iteration),
-                      .location = location, .region = call.region};
+  Operation operation{.begin_ns = event.time_ns, .end_ns = event.leave_ns, .details_at = details_.size(), .iteration = static_cast<std::uint32_t>(iteration),
+                      .location = event.location, .region = call.region};
   const bool is_known = call.region < names_.size();
   operation.is_work = is_known && is_work_[call.region];
   const RegionDefinition* const region = process_.region(call.region);

@@ -45,7 +45,7 @@ class WorkerFile {
   };
 
   void collect(const std::function<void(std::uint64_t)>& progress, Tally& tally);
-  void add(const Call& call, LocationId location, std::uint64_t begin_ns, std::uint64_t end_ns, Tally& tally);
+  void add(const timeline::Event& event, std::int32_t step, Tally& tally);
   void write_iteration(std::size_t index, std::span<const std::uint32_t> operations, Tally& tally);
   void write_exit(const Slice& shown, std::uint64_t start_ns, Tally& tally);
   void write_definitions();

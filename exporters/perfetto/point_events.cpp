@@ -44,10 +44,10 @@ void PointEvents::add_counter_track(CounterId counter, std::uint64_t uuid) {
   writer.add_uint64(TrackDescriptor::kUuid, uuid);
   writer.add_uint64(TrackDescriptor::kParentUuid, tracks::of_process(process_.info.world_rank, tracks::kProcess));
   writer.add_string(TrackDescriptor::kName, timeline::valid_utf8(definition.name));
-  {
-    protozero::pbf_writer of_counter(writer, TrackDescriptor::kCounter);
-    if (!definition.unit.empty()) of_counter.add_string(schema::CounterDescriptor::kUnitName, timeline::valid_utf8(definition.unit));
-  }
+  std::string of_counter;  // a message of its own: without a unit it is empty, and a writer inside another would leave it out
+  protozero::pbf_writer counter_writer(of_counter);
+  if (!definition.unit.empty()) counter_writer.add_string(schema::CounterDescriptor::kUnitName, timeline::valid_utf8(definition.unit));
+  writer.add_message(TrackDescriptor::kCounter, of_counter);
   packets_.put(schema::TracePacket::kTrackDescriptor, track);
 }
 

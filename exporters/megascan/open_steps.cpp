@@ -1,0 +1,32 @@
+#include "exporters/megascan/open_steps.h"
+
+#include "core/record/value_fact.h"
+
+namespace megascope::megascan {
+
+std::int32_t step_of(const Call& call) {
+  for (const Fact& fact : call.facts) {
+    if (fact.kind != FactKind::kValue || value_name_of(fact) != ValueName::kStep) continue;
+    const std::int64_t step = value_of(fact);
+    return step >= 0 && step <= INT32_MAX ? static_cast<std::int32_t>(step) : kNoStep;
+  }
+  return kNoStep;
+}
+
+std::int32_t OpenSteps::follow(const timeline::Event& event) {
+  if (event.kind == timeline::Event::Kind::kPoint) return kNoStep;
+  std::vector<Open>& open = open_[event.location];
+  const bool is_enter = event.kind == timeline::Event::Kind::kEnter;
+  while (!open.empty() && open.back().frame >= event.frame) {
+    open.pop_back();
+    latest_ = open.empty() ? kNoStep : open.back().step;
+  }
+  if (!is_enter) return kNoStep;
+  const std::int32_t told = step_of(*event.call);
+  if (told == kNoStep) return open.empty() ? latest_ : open.back().step;
+  open.push_back({event.frame, told});
+  latest_ = told;
+  return told;
+}
+
+}  // namespace megascope::megascan
