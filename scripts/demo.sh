@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sets up, builds `release` and traces an unmodified example on four ranks.
+# Sets up, builds `release` and traces a GPT that trains on four ranks.
 #   scripts/demo.sh [folder]     where the run folder goes; default build/demo
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,15 +23,16 @@ mpirun+=(--oversubscribe -n 4)
 [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
 
 library=$PWD/$bin/lib/libmegascope.so
-program=("$bin/examples/heat2d" --slow-rank 2)
-run_folder=$out/heat2d
+program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps 40)
+run_folder=$out/gpt
 number=1
 while [ -e "$run_folder" ]; do  # the library would choose the same free name
   number=$((number + 1))
-  run_folder=$out/heat2d-$number
+  run_folder=$out/gpt-$number
 done
 
-echo "demo: the program is not changed and not recompiled, only preloaded:"
+echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It tells its steps and layers by hooks"
+echo "demo: (examples/gpt/observe.h), which do nothing until the library is preloaded; any MPI program is recorded like this:"
 echo
 echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so ${program[*]}"
 echo
@@ -47,4 +48,5 @@ find "$run_folder" \( -name '*.otf2' -printf '  %p\n      open it in Vampir, or 
   \( -name '*.perfetto-trace' -printf '  %p\n      open it at https://ui.perfetto.dev (it stays in your browser)\n' \) -o \
   \( -name '*.json.gz' -printf '  %p\n      open it at https://ui.perfetto.dev or chrome://tracing\n' \)
 echo "  the report again: $bin/bin/megascope report $run_folder"
+echo "  who is slow, why: $bin/bin/megascope analyze $run_folder"
 echo "  other formats:    $bin/bin/megascope export $run_folder --format chrome"

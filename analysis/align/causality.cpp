@@ -4,21 +4,13 @@
 
 #include "analysis/align/logical_clock.h"
 #include "analysis/align/order_constraints.h"
+#include "analysis/match/no_sink.h"
 
 namespace megascope::analysis {
 namespace {
 
 /// Moves add up along chains: so many times the worst violation is looked at, at first.
 constexpr std::uint64_t kFirstSlack = 4;
-
-class NoSink final : public MatchSink {
- public:
-  void begin(std::size_t) override {}
-  void add_stop(Track, const Stop&) override {}
-  void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
-  void add_collective(std::size_t, const Collective&) override {}
-  void end_window() override {}
-};
 
 /// Moves what is left when clocks were set.
 void move_moments(const RecordSource& source, const MatchTables& tables, std::uint64_t worst_ns, unsigned jobs, Causality& result) {

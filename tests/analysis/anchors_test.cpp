@@ -4,6 +4,7 @@
 
 #include "analysis/align/causality.h"
 #include "analysis/align/clock_bounds.h"
+#include "analysis/match/no_sink.h"
 #include "analysis/synth/synth.h"
 #include "core/record/merged_calls.h"
 
@@ -91,14 +92,7 @@ struct Set {
 
 Set set(const RecordSource& truth, const RecordSource& wrong, const std::vector<double>& measured_ns = {}) {
   const MatchTables tables(wrong);
-  class Nothing final : public MatchSink {
-   public:
-    void begin(std::size_t) override {}
-    void add_stop(Track, const Stop&) override {}
-    void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
-    void add_collective(std::size_t, const Collective&) override {}
-    void end_window() override {}
-  } nothing;
+  NoSink nothing;
   Set result{restore_causality(wrong, tables, match_run(wrong, tables, nothing, 2), measured_ns, 2), 0, {}};
   const InOrder in_order(wrong, result.causality);
   result.left = match_run(in_order.source(), tables, nothing, 2).violation_count;

@@ -1,21 +1,13 @@
 #include <gmock/gmock.h>
 
 #include "analysis/align/causality.h"
+#include "analysis/match/no_sink.h"
 #include "core/record/merged_calls.h"
 #include "tests/analysis/random_program.h"
 #include "tests/analysis/synthetic_run.h"
 
 namespace megascope::analysis {
 namespace {
-
-class Nothing final : public MatchSink {
- public:
-  void begin(std::size_t) override {}
-  void add_stop(Track, const Stop&) override {}
-  void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
-  void add_collective(std::size_t, const Collective&) override {}
-  void end_window() override {}
-};
 
 struct Restored {
   Causality causality;
@@ -24,7 +16,7 @@ struct Restored {
 
 Restored restore(const RecordSource& source, unsigned jobs = 1) {
   const MatchTables tables(source);
-  Nothing sink;
+  NoSink sink;
   const Matching before = match_run(source, tables, sink, jobs);
   Restored result{restore_causality(source, tables, before, {}, jobs), {}};
   const InOrder in_order(source, result.causality);

@@ -16,8 +16,11 @@ sys.argv = [SCRIPT, GPT, *MPIRUN]
 sys.path.insert(0, TOOLS)
 import launch  # noqa: E402
 import program  # noqa: E402
+import timeline_text  # noqa: E402
 
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+QUERY = os.path.join(TOOLS, "trace_processor", "query.mjs")
+README = os.path.join(TOOLS, "..", "..", "README.md")
 STEPS, MICRO_BATCHES, LAYERS = 6, 2, 4
 WORDS = ["--steps", STEPS, "--micro-batches", MICRO_BATCHES, "--layers", LAYERS, "--hidden", 32, "--heads", 2, "--sequence", 16]
 
@@ -42,14 +45,14 @@ class Recorded(program.Case):
     def report(self):
         return json.loads(self.command("report", self.path("run"), "--json"))
 
-    def query(self, sql):
+    def need_trace_processor(self):
         if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
             self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
-        script = os.path.join(TOOLS, "trace_processor", "query.mjs")
-        done = subprocess.run(["node", script, self.path("run/trace.perfetto-trace"), sql], capture_output=True, text=True, check=False,
-                              env={**os.environ, "TRACE_PROCESSOR": PROCESSOR})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+        os.environ["TRACE_PROCESSOR"] = PROCESSOR
+
+    def query(self, sql):
+        self.need_trace_processor()
+        return timeline_text.ask(QUERY, self.path("run/trace.perfetto-trace"), sql)[0]
 
     def test_it_trains_as_without_the_library(self):
         bare, _ = self.run_gpt(WORDS, dp=1, tp=2, pp=2)
@@ -94,6 +97,15 @@ class Recorded(program.Case):
                             "join slice p on s.parent_id = p.id where s.name = 'MPI_Recv' group by 1 order by 1")
         sent = 2 * MICRO_BATCHES * STEPS  # from the first stage to the second, by both tp ranks
         self.assertEqual([(row["inside"], int(row["n"])) for row in arrows], [("backward", sent), ("forward", sent)])
+
+    def test_readme_shows_the_timeline_of_the_demo(self):
+        self.need_trace_processor()
+        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.path("run"), "MEGASCOPE_EXPORT": "perfetto", "MEGASCOPE_REPORT": "off"}
+        command = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", "4", GPT, "--tp", "2", "--pp", "2", "--steps", "40"]
+        subprocess.run(command, capture_output=True, check=True, timeout=program.TIME_LIMIT_S)
+        found = timeline_text.text_of(QUERY, self.path("run/trace.perfetto-trace"))
+        with open(README, encoding="utf-8") as file:
+            self.assertIn(f"```text\n{found}\n```", file.read())
 
     def test_statistics_of_tensors_are_those_of_the_checkpoint(self):
         self.record(["--checkpoint", self.path("gpt.ckpt")], split=(1, 1, 1), MEGASCOPE_EXPORT="perfetto",

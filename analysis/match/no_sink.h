@@ -1,0 +1,17 @@
+#pragma once
+
+#include "analysis/match/match.h"
+
+namespace megascope::analysis {
+
+/// For who wants what match_run() returns and nothing else.
+class NoSink final : public MatchSink {
+ public:
+  void begin(std::size_t) override {}
+  void add_stop(Track, const Stop&) override {}
+  void add_message(std::size_t, const MessageEnd&, const MessageEnd&) override {}
+  void add_collective(std::size_t, const Collective&) override {}
+  void end_window() override {}
+};
+
+}  // namespace megascope::analysis
