@@ -34,6 +34,8 @@ enum class EventAttribute : std::uint32_t {
   kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
   kCallSite,    ///< string on an Enter: the place that the call was made from
   kSourceCodeLocation,  ///< on an Enter: its line, where it is known
+  kRangeStart,  ///< uint64 on an Enter of a region that takes no time: the number of a range that starts
+  kRangeStop,   ///< the same of one that is stopped
 };
 
 /// Facts about a whole archive that are known once events have been written.
@@ -136,6 +138,7 @@ class EventFile {
   void begin_thread(std::uint64_t time_ns, const ThreadTeam& team);
   void add_points_until(std::uint64_t time_ns, const ThreadTeam& team);
   void add(const Point& point);
+  void add_range(const Point& point);
   void leave_before(std::uint64_t time_ns);
   void enter(const Call& call);
   /// Puts what an Enter says beside its region into attributes_; false: nothing.
