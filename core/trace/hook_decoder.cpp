@@ -142,13 +142,10 @@ std::uint64_t HookDecoder::add_plain(Profile& profile) {
   return count;
 }
 
-/// A range counts where it starts, and its time where it stops.
 void HookDecoder::add_range(const HookRecord& record, Profile& profile) {
-  const auto region = static_cast<RegionId>(record.point.id);
-  if (record.point.kind == PointKind::kRangeStart) profile.add_region({.region = region, .count = 1});
-  if (record.point.kind != PointKind::kRangeStop) return;
-  const std::uint64_t time = record.ticks - record.start_ticks;
-  profile.add_region({.region = region, .count = 0, .time = time, .max_time = time});
+  const auto name = static_cast<RegionId>(record.point.id);
+  if (record.point.kind == PointKind::kRangeStart) profile.add_range_start(name);
+  if (record.point.kind == PointKind::kRangeStop) profile.add_range_stop(name, record.ticks - record.start_ticks);
 }
 
 std::uint64_t HookDecoder::add_all_to(Profile& profile) {

@@ -1,7 +1,5 @@
 #include "plugin/nvtx/annotations.h"
 
-#include <string.h>
-
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -22,7 +20,7 @@ RegionId region_of(const Message* found) noexcept { return found != nullptr ? fo
 
 RegionId region_of_wide(DomainId domain, std::uint32_t category, const wchar_t* text) noexcept {
   const WideText utf8(text);
-  return region_of(message({domain, category, utf8.view()}));
+  return region_of(message(MessageKey{domain, category, utf8.view()}));
 }
 
 /// A registered string belongs to its own domain.
@@ -30,10 +28,10 @@ RegionId region_of_registered(std::uint64_t number, DomainId domain, std::uint32
   const Message* registered = message_of_number(number);
   if (registered == nullptr) [[unlikely]] {
     hooks::refuse(LossCause::kRefused, "an NVTX string was used that is not registered");
-    return region_of(message({domain, category, {}}));
+    return region_of(message(MessageKey{domain, category, {}}));
   }
   if (category == registered->key.category) [[likely]] return registered->region;
-  return region_of(message({registered->key.domain, category, registered->key.text}));
+  return region_of(message(MessageKey{registered->key.domain, category, registered->key.text}));
 }
 
 RegionId region_of(std::uint64_t handle, const Event& event) noexcept {
@@ -41,8 +39,7 @@ RegionId region_of(std::uint64_t handle, const Event& event) noexcept {
   const std::uint32_t category = event.attributes != nullptr ? event.attributes->category : 0;
   if (event.registered != 0) return region_of_registered(event.registered, domain, category);
   if (event.wide != nullptr) return region_of_wide(domain, category, event.wide);
-  const std::size_t size = event.text != nullptr ? strnlen(event.text, kMostMessageBytes) : 0;
-  return region_of(message({domain, category, {event.text, size}}));
+  return region_of(message(SaidText{domain, category, event.text}));
 }
 
 /// Numbers that an event carries.
@@ -97,9 +94,11 @@ Event event_of(const nvtxEventAttributes_t* attributes) noexcept {
   return event;
 }
 
-int push(std::uint64_t domain, const Event& event) noexcept {
+template <class From>
+int push(std::uint64_t domain, From from) noexcept {
   hooks::HookThread* const thread = hooks::thread_for(hooks::kRegions);
   if (thread == nullptr) return kNotRecorded;
+  const Event event = event_of(from);
   const RegionId region = region_of(domain, event);
   if (region == kNoRegion) return kNoRange;
   if (event.attributes != nullptr && (hooks::gate_of(*thread) & hooks::kDetails) != 0) {
@@ -130,19 +129,30 @@ int pop(std::uint64_t handle) noexcept {
   return kNoRange;
 }
 
-nvtxRangeId_t start(std::uint64_t domain, const Event& event) noexcept {
+template <class From>
+nvtxRangeId_t start(std::uint64_t domain, From from) noexcept {
   if (hooks::thread_for(hooks::kRegions) == nullptr) return 0;
-  return hooks::start_range(region_of(domain, event));
+  return hooks::start_range(region_of(domain, event_of(from)));
 }
 
 void end(nvtxRangeId_t range) noexcept { hooks::stop_range(range); }
 
-void mark(std::uint64_t domain, const Event& event) noexcept {
-  if (hooks::thread_for(hooks::kRegions) != nullptr) hooks::mark(region_of(domain, event));
+template <class From>
+void mark(std::uint64_t domain, From from) noexcept {
+  if (hooks::thread_for(hooks::kRegions) != nullptr) hooks::mark(region_of(domain, event_of(from)));
 }
 
+#define MEGASCOPE_NVTX_FROM(From)                                        \
+  template int push<From>(std::uint64_t, From) noexcept;                 \
+  template nvtxRangeId_t start<From>(std::uint64_t, From) noexcept;      \
+  template void mark<From>(std::uint64_t, From) noexcept;
+MEGASCOPE_NVTX_FROM(const nvtxEventAttributes_t*)
+MEGASCOPE_NVTX_FROM(const char*)
+MEGASCOPE_NVTX_FROM(const wchar_t*)
+#undef MEGASCOPE_NVTX_FROM
+
 std::uint64_t register_text(std::uint64_t domain, std::string_view text) noexcept {
-  const Message* const registered = message({known_domain(domain), 0, text.substr(0, kMostMessageBytes)});
+  const Message* const registered = message(MessageKey{known_domain(domain), 0, text.substr(0, kMostMessageBytes)});
   return registered != nullptr ? registered->number : 0;
 }
 

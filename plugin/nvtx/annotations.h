@@ -17,15 +17,22 @@ struct Event {
   const nvtxEventAttributes_t* attributes = nullptr;  ///< nullptr: none
 };
 Event event_of(const nvtxEventAttributes_t* attributes) noexcept;
+inline Event event_of(const char* text) noexcept { return {.text = text}; }
+inline Event event_of(const wchar_t* text) noexcept { return {.wide = text}; }
+
+// From: what event_of() takes. It is read only where something is recorded: what is wrong with others is nobody's loss.
 
 /// The level of the range in its domain, from 0 on; NVTX_NO_PUSH_POP_TRACKING: it is not recorded.
-int push(std::uint64_t domain, const Event& event) noexcept;
+template <class From>
+int push(std::uint64_t domain, From from) noexcept;
 /// The level of the range that ends; −1: there is none, which is counted; NVTX_NO_PUSH_POP_TRACKING as in push().
 int pop(std::uint64_t domain) noexcept;
 /// 0: it is not recorded.
-nvtxRangeId_t start(std::uint64_t domain, const Event& event) noexcept;
+template <class From>
+nvtxRangeId_t start(std::uint64_t domain, From from) noexcept;
 void end(nvtxRangeId_t range) noexcept;
-void mark(std::uint64_t domain, const Event& event) noexcept;
+template <class From>
+void mark(std::uint64_t domain, From from) noexcept;
 /// The handle of the message. 0: there is none.
 std::uint64_t register_text(std::uint64_t domain, std::string_view text) noexcept;
 

@@ -1,8 +1,12 @@
 #include <string.h>
 
+#include <new>
+
 #include <nvtx3/nvToolsExt.h>
 
 #include "core/base/own_object.h"
+#include "core/config/environment.h"
+#include "core/config/options.h"
 #include "core/hooks/hooks.h"
 #include "plugin/nvtx/annotations.h"
 #include "plugin/nvtx/domains.h"
@@ -18,35 +22,30 @@ Handle handle_of(std::uint64_t number) noexcept {
   return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(number));
 }
 std::string_view text_of(const char* text) noexcept { return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, kMostMessageBytes)); }
-Event event_of_text(const char* text) noexcept { return {.text = text}; }
-Event event_of_wide(const wchar_t* text) noexcept { return {.wide = text}; }
 constexpr std::uint64_t kDefault = kDefaultDomain;
 
-// Events are read only where something is recorded: what is wrong with others is nobody's loss.
-bool is_recorded() noexcept { return hooks::thread_for(hooks::kRegions) != nullptr; }
+/// As NVTX names them: with attributes, with a text, with a wide one.
+template <class From>
+void mark_event(From from) { mark(kDefault, from); }
+template <class From>
+nvtxRangeId_t start_event(From from) { return start(kDefault, from); }
+template <class From>
+int push_event(From from) { return push(kDefault, from); }
+using Attributes = const nvtxEventAttributes_t*;
+using Text = const char*;
+using Wide = const wchar_t*;
 
-void mark_ex(const nvtxEventAttributes_t* event) { if (is_recorded()) mark(kDefault, event_of(event)); }
-void mark_text(const char* text) { mark(kDefault, event_of_text(text)); }
-void mark_wide(const wchar_t* text) { mark(kDefault, event_of_wide(text)); }
-nvtxRangeId_t start_ex(const nvtxEventAttributes_t* event) { return is_recorded() ? start(kDefault, event_of(event)) : 0; }
-nvtxRangeId_t start_text(const char* text) { return start(kDefault, event_of_text(text)); }
-nvtxRangeId_t start_wide(const wchar_t* text) { return start(kDefault, event_of_wide(text)); }
 void end_range(nvtxRangeId_t range) { end(range); }
-int push_ex(const nvtxEventAttributes_t* event) { return is_recorded() ? push(kDefault, event_of(event)) : NVTX_NO_PUSH_POP_TRACKING; }
-int push_text(const char* text) { return push(kDefault, event_of_text(text)); }
-int push_wide(const wchar_t* text) { return push(kDefault, event_of_wide(text)); }
 int pop_range() { return pop(kDefault); }
 void name_category_text(std::uint32_t category, const char* name) { name_category(kDefaultDomain, category, text_of(name)); }
 void name_category_wide(std::uint32_t category, const wchar_t* name) { name_category(kDefaultDomain, category, WideText(name).view()); }
 void name_thread_text(std::uint32_t thread, const char* name) { hooks::name_thread(thread, text_of(name)); }
 void name_thread_wide(std::uint32_t thread, const wchar_t* name) { hooks::name_thread(thread, WideText(name).view()); }
 
-void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) { if (is_recorded()) mark(number_of(domain), event_of(event)); }
-nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) { return is_recorded() ? start(number_of(domain), event_of(event)) : 0; }
+void domain_mark(nvtxDomainHandle_t domain, Attributes event) { mark(number_of(domain), event); }
+nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, Attributes event) { return start(number_of(domain), event); }
 void domain_end(nvtxDomainHandle_t, nvtxRangeId_t range) { end(range); }
-int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
-  return is_recorded() ? push(number_of(domain), event_of(event)) : NVTX_NO_PUSH_POP_TRACKING;
-}
+int domain_push(nvtxDomainHandle_t domain, Attributes event) { return push(number_of(domain), event); }
 int domain_pop(nvtxDomainHandle_t domain) { return pop(number_of(domain)); }
 DomainId known(nvtxDomainHandle_t domain) noexcept { return known_domain(number_of(domain)); }
 void domain_category_text(nvtxDomainHandle_t domain, std::uint32_t category, const char* name) { name_category(known(domain), category, text_of(name)); }
@@ -77,16 +76,16 @@ class Table {
 };
 
 void set_core(const Table& table) {
-  table.set(NVTX_CBID_CORE_MarkEx, mark_ex);
-  table.set(NVTX_CBID_CORE_MarkA, mark_text);
-  table.set(NVTX_CBID_CORE_MarkW, mark_wide);
-  table.set(NVTX_CBID_CORE_RangeStartEx, start_ex);
-  table.set(NVTX_CBID_CORE_RangeStartA, start_text);
-  table.set(NVTX_CBID_CORE_RangeStartW, start_wide);
+  table.set(NVTX_CBID_CORE_MarkEx, mark_event<Attributes>);
+  table.set(NVTX_CBID_CORE_MarkA, mark_event<Text>);
+  table.set(NVTX_CBID_CORE_MarkW, mark_event<Wide>);
+  table.set(NVTX_CBID_CORE_RangeStartEx, start_event<Attributes>);
+  table.set(NVTX_CBID_CORE_RangeStartA, start_event<Text>);
+  table.set(NVTX_CBID_CORE_RangeStartW, start_event<Wide>);
   table.set(NVTX_CBID_CORE_RangeEnd, end_range);
-  table.set(NVTX_CBID_CORE_RangePushEx, push_ex);
-  table.set(NVTX_CBID_CORE_RangePushA, push_text);
-  table.set(NVTX_CBID_CORE_RangePushW, push_wide);
+  table.set(NVTX_CBID_CORE_RangePushEx, push_event<Attributes>);
+  table.set(NVTX_CBID_CORE_RangePushA, push_event<Text>);
+  table.set(NVTX_CBID_CORE_RangePushW, push_event<Wide>);
   table.set(NVTX_CBID_CORE_RangePop, pop_range);
   table.set(NVTX_CBID_CORE_NameCategoryA, name_category_text);
   table.set(NVTX_CBID_CORE_NameCategoryW, name_category_wide);
@@ -117,8 +116,18 @@ NvtxInitializeInjectionNvtxFunc_t preloaded_other() noexcept {
   return reinterpret_cast<NvtxInitializeInjectionNvtxFunc_t>(found_by_program("InitializeInjectionNvtx2"));
 }
 
+/// Else NVTX makes calls that do nothing of what the program has: no cost at all.
+bool is_wanted() noexcept {
+  try {
+    const config::Options options = config::load_options(config::environment_entries()).values;
+    return options.enable && options.trace != config::Granularity::kCalls;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 bool attach(NvtxGetExportTableFunc_t export_table) noexcept {
-  if (export_table == nullptr) return false;
+  if (export_table == nullptr || !is_wanted()) return false;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(export_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks || callbacks->GetModuleFunctionTable == nullptr) return false;
   set_core(Table(*callbacks, NVTX_CB_MODULE_CORE));

@@ -1,5 +1,7 @@
 #include "plugin/nvtx/messages.h"
 
+#include <string.h>
+
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -9,6 +11,7 @@
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
 #include "core/record/hash.h"
+#include "plugin/nvtx/wide_text.h"
 
 namespace megascope::nvtx {
 namespace {
@@ -16,31 +19,43 @@ namespace {
 constexpr std::size_t kPlaces = 1U << 17;  ///< of a table that is never more than half full
 static_assert(kMostMessages <= kPlaces / 2);
 constexpr int kMostAlike = 8;
+constexpr std::size_t kRecent = 1U << 12;
 
 // Pages of these are there once they are used.
 constinit std::atomic<const Message*> g_table[kPlaces];
 constinit std::atomic<const Message*> g_by_number[kMostMessages + 1];
+constinit std::atomic<const Message*> g_recent[kRecent];  ///< by the address of what was said
 constinit std::atomic<DomainId> g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: no message's
 std::uint32_t g_count = 0;
 hooks::ProcessLock g_lock;  ///< of what is added
 
-std::uint64_t word_at(const char* bytes, std::size_t size) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, size);
+template <class Word>
+std::uint64_t word_at(const char* bytes) noexcept {
+  Word word;
+  std::memcpy(&word, bytes, sizeof word);
   return word;
 }
 
-/// Two multiplications a word would do less well against texts that were made to collide; contents are compared anyhow.
+/// All bytes of less than nine, some of them twice.
+std::uint64_t short_word(const char* bytes, std::size_t size) noexcept {
+  if (size >= 4) return word_at<std::uint32_t>(bytes) | word_at<std::uint32_t>(bytes + size - 4) << 32;
+  if (size == 0) return 0;
+  return word_at<std::uint8_t>(bytes) | word_at<std::uint8_t>(bytes + size / 2) << 8 | word_at<std::uint8_t>(bytes + size - 1) << 16;
+}
+
+/// Contents are compared anyhow.
 std::uint64_t hash_of(const MessageKey& key) noexcept {
   constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
   std::uint64_t hash = (key.text.size() ^ std::uint64_t{key.domain} << 48 ^ std::uint64_t{key.category} << 16) * kFactor;
+  constexpr std::size_t kBytes = sizeof(std::uint64_t);
   const char* at = key.text.data();
-  std::size_t left = key.text.size();
-  for (; left >= sizeof(std::uint64_t); left -= sizeof(std::uint64_t), at += sizeof(std::uint64_t)) {
-    hash = (hash ^ word_at(at, sizeof(std::uint64_t))) * kFactor;
+  const std::size_t size = key.text.size();
+  if (size < kBytes) return mix(hash ^ short_word(at, size));
+  for (const char* const last = at + size - kBytes; at < last; at += kBytes) {
+    hash = (hash ^ word_at<std::uint64_t>(at)) * kFactor;
     hash ^= hash >> 29;
   }
-  return mix(hash ^ word_at(at, left));
+  return mix(hash ^ word_at<std::uint64_t>(key.text.data() + size - kBytes));
 }
 
 bool is(const Message& message, const MessageKey& key, std::uint64_t hash) noexcept {
@@ -72,8 +87,8 @@ RegionId region_for(const MessageKey& key) {
 const Message* add(const MessageKey& key, std::uint64_t hash, std::size_t place) {
   const RegionId region = region_for(key);
   if (region == kNoRegion) return nullptr;
-  auto* text = new char[key.text.size()];
-  key.text.copy(text, key.text.size());
+  auto* text = new char[key.text.size() + 1];
+  text[key.text.copy(text, key.text.size())] = '\0';
   const auto* made = new Message{{key.domain, key.category, {text, key.text.size()}}, hash, ++g_count, region};
   g_domain_after[region].store(static_cast<DomainId>(key.domain + 1), std::memory_order_relaxed);
   g_by_number[made->number].store(made, std::memory_order_release);
@@ -105,6 +120,18 @@ const Message* message(const MessageKey& key) noexcept {
   if (hooks::is_forked_child()) return nullptr;
   hooks::refuse(LossCause::kRefused, "there are too many different NVTX messages: further ones are told as \"(other)\"");
   return find_or_add({key.domain, 0, kOtherText});
+}
+
+const Message* message(const SaidText& said) noexcept {
+  if (said.text == nullptr) return message(MessageKey{said.domain, said.category, {}});
+  std::atomic<const Message*>& recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) % kRecent];
+  const Message* known = recent.load(std::memory_order_acquire);
+  const bool is_it = known != nullptr && known->key.domain == said.domain && known->key.category == said.category &&
+                     strcmp(known->key.text.data(), said.text) == 0;
+  if (is_it) [[likely]] return known;
+  const Message* const found = message({said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
+  if (found != nullptr) recent.store(found, std::memory_order_release);
+  return found;
 }
 
 const Message* message_of_number(std::uint64_t number) noexcept {
