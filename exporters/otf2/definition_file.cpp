@@ -114,12 +114,12 @@ void DefinitionFile::write_value_attributes() {
     check(OTF2_GlobalDefWriter_WriteAttribute(writer_, static_cast<std::uint32_t>(attribute), text(std::string(name)),
                                               text(meaning), type));
   };
-  write(EventAttribute::kRangeStart, "range_start", "the number in the process of a range that starts here", OTF2_TYPE_UINT64);
-  write(EventAttribute::kRangeStop, "range_stop", "the number of a range that is stopped here", OTF2_TYPE_UINT64);
   write(EventAttribute::kComm, "comm", "the communicator that the other attributes are about", OTF2_TYPE_COMM);
   write(EventAttribute::kFoundSource, "found_source", "rank in comm of the message that was found", OTF2_TYPE_INT64);
   write(EventAttribute::kFoundTag, "found_tag", "tag of the message that was found", OTF2_TYPE_INT64);
   write(EventAttribute::kFoundBytes, "found_bytes", "bytes of the message that was found", OTF2_TYPE_UINT64);
+  write(EventAttribute::kRangeStart, "range_start", "the number in the process of a range that starts here", OTF2_TYPE_UINT64);
+  write(EventAttribute::kRangeStop, "range_stop", "the number of a range that is stopped here", OTF2_TYPE_UINT64);
   for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
     write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
           kValueNames[i], "what the call was given or gave", is_real(static_cast<ValueName>(i)) ? OTF2_TYPE_DOUBLE : OTF2_TYPE_INT64);

@@ -30,12 +30,12 @@ enum class EventAttribute : std::uint32_t {
   kFoundSource, ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the communicator
   kFoundTag,    ///< int64
   kFoundBytes,  ///< uint64
+  kRangeStart,  ///< uint64 on an Enter of a region that takes no time: the number of a range that starts
+  kRangeStop,   ///< the same of one that is stopped
   kFirstValue,  ///< int64 on a Leave, one a name in value_fact.h
   kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
   kCallSite,    ///< string on an Enter: the place that the call was made from
   kSourceCodeLocation,  ///< on an Enter: its line, where it is known
-  kRangeStart,  ///< uint64 on an Enter of a region that takes no time: the number of a range that starts
-  kRangeStop,   ///< the same of one that is stopped
 };
 
 /// Facts about a whole archive that are known once events have been written.
