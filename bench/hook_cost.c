@@ -2,6 +2,9 @@
  *   hook_cost [CALLS]   prints "<case> <ns, median> <ns, least> <ns, mean>" a line; bench/hook_cost.py runs it with and without
  * the library. Each case is measured in short batches, and cases take turns: a full buffer is in the mean, not in the median. */
 #include <megascope/megascope.h>
+#ifdef WITH_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +65,35 @@ static __attribute__((noinline)) void run_tensor(long calls) {
   for (long i = 0; i < calls; ++i) megascope_tensor(&view);
 }
 
+#ifdef WITH_NVTX
+static nvtxDomainHandle_t domain;
+static nvtxEventAttributes_t registered;
+
+static __attribute__((noinline)) void run_nvtx(long calls) {
+  for (long i = 0; i < calls; ++i) {
+    nvtxRangePushA("transformer.layers.17.attention");
+    nvtxRangePop();
+  }
+}
+static __attribute__((noinline)) void run_nvtx_registered(long calls) {
+  for (long i = 0; i < calls; ++i) {
+    nvtxDomainRangePushEx(domain, &registered);
+    nvtxDomainRangePop(domain);
+  }
+}
+static __attribute__((noinline)) void run_nvtx_range(long calls) {
+  for (long i = 0; i < calls; ++i) nvtxRangeEnd(nvtxRangeStartA("range"));
+}
+static void set_up_nvtx(void) {
+  domain = nvtxDomainCreateA("domain");
+  memset(&registered, 0, sizeof registered);
+  registered.version = NVTX_VERSION;
+  registered.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  registered.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  registered.message.registered = nvtxDomainRegisterStringA(domain, "registered");
+}
+#endif
+
 struct measured {
   const char* name;
   void (*run)(long);
@@ -78,6 +110,9 @@ int main(int argc, char** argv) {
   const long batches = (argc > 1 ? atol(argv[1]) : 640000) / kBatchCalls;
   ring = calloc(kRing, sizeof *ring);
   if (ring == NULL || batches < 1) return 2;
+#ifdef WITH_NVTX
+  set_up_nvtx();
+#endif
   region = megascope_region_define("region");
   counter = megascope_counter_define("counter", "1");
   memset(&view, 0, sizeof view);
@@ -89,7 +124,12 @@ int main(int argc, char** argv) {
   view.dimensions = 1;
   view.shape[0] = 4;
   static struct measured cases[] = {{"empty", run_empty, NULL},        {"floor", run_floor, NULL},     {"region", run_region, NULL},
-                                    {"region_at", run_enter_at, NULL}, {"counter", run_counter, NULL}, {"tensor", run_tensor, NULL}};
+                                    {"region_at", run_enter_at, NULL}, {"counter", run_counter, NULL}, {"tensor", run_tensor, NULL},
+#ifdef WITH_NVTX
+                                    {"nvtx", run_nvtx, NULL},          {"nvtx_registered", run_nvtx_registered, NULL},
+                                    {"nvtx_range", run_nvtx_range, NULL},
+#endif
+  };
   const size_t count = sizeof cases / sizeof cases[0];
   for (size_t i = 0; i < count; ++i) {
     cases[i].ns = calloc((size_t)batches, sizeof *cases[i].ns);

@@ -1,14 +1,14 @@
 # One target a third-party library, all headers SYSTEM. A room names them in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
-#   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM),
+#   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM), megascope::nvtx (headers; only if MEGASCOPE_HAVE_NVTX),
 #   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; for examples/gpt, nothing of ours uses it)
 
-# megascope_find_library(NAME HEADER header [LIBRARY library]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
+# megascope_find_library(NAME HEADER header [LIBRARY library] [HINTS folders...]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
-  cmake_parse_arguments(ARG "" "HEADER;LIBRARY" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADER;LIBRARY" "HINTS" ${ARGN})
   string(TOUPPER ${name} upper)
-  find_path(MEGASCOPE_${upper}_INCLUDE_DIR ${ARG_HEADER})
+  find_path(MEGASCOPE_${upper}_INCLUDE_DIR ${ARG_HEADER} HINTS ${ARG_HINTS})
   mark_as_advanced(MEGASCOPE_${upper}_INCLUDE_DIR)
   set(found ${MEGASCOPE_${upper}_INCLUDE_DIR})
   add_library(megascope_third_party_${name} INTERFACE)
@@ -72,6 +72,17 @@ if(NOT MEGASCOPE_WITH_SLURM STREQUAL "OFF")
   megascope_find_library(slurm HEADER slurm/spank.h)
   if(MEGASCOPE_WITH_SLURM STREQUAL "ON")
     megascope_require(slurm libslurm-dev)
+  endif()
+endif()
+
+set(MEGASCOPE_HAVE_NVTX FALSE)
+if(NOT MEGASCOPE_WITH_NVTX STREQUAL "OFF")
+  file(GLOB cuda_folders LIST_DIRECTORIES TRUE "/usr/local/cuda-*/include")
+  list(SORT cuda_folders COMPARE NATURAL ORDER DESCENDING)
+  megascope_find_library(nvtx HEADER nvtx3/nvToolsExt.h
+    HINTS "${CUDAToolkit_ROOT}/include" "$ENV{CUDA_HOME}/include" "$ENV{CUDA_PATH}/include" /usr/local/cuda/include ${cuda_folders})
+  if(MEGASCOPE_WITH_NVTX STREQUAL "ON" AND NOT MEGASCOPE_HAVE_NVTX)
+    message(FATAL_ERROR "nvtx3/nvToolsExt.h was not found. It comes with the CUDA toolkit: set CUDAToolkit_ROOT or CUDA_HOME to its folder")
   endif()
 endif()
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "core/base/own_object.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/lifecycle.h"
@@ -28,7 +29,7 @@ bool is_mpi_started() noexcept {
 }
 
 [[gnu::destructor]] void tell_unseen_start() noexcept {
-  if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started()) return;
+  if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() || !is_loaded_with_program()) return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
   resolve_twins();
   std::string path;

@@ -14,6 +14,7 @@
 namespace megascope {
 namespace {
 
+constexpr std::size_t kMostThreadNames = 1U << 14;
 constexpr std::size_t kDefinitionChunkBytes = std::size_t{64} << 10;
 
 pthread_key_t g_thread_key;
@@ -84,6 +85,7 @@ void Recorder::define_this_thread() {
   location.system_thread_id = gettid();
   location.is_main = location.id == 0;
   location.name = location.is_main ? "main thread" : "thread " + std::to_string(location.id);
+  if (const auto named = thread_names_.extract(location.system_thread_id)) location.name = named.mapped();
   definitions_.locations.push_back(location);
   append_definition(trace::encode(location));
   t_buffers.location = location.id;
@@ -101,6 +103,10 @@ void Recorder::on_thread_exit(void* recorder) {
 /// Buffers made anew by a destructor that is still to come would be of the same location.
 void Recorder::close_this_thread() {
   const bool is_open = is_recording_.load(std::memory_order_acquire);
+  if (is_open) {
+    const std::lock_guard lock(mutex_);
+    definitions_.locations[t_buffers.location].has_ended = true;
+  }
   if (is_open && t_buffers.calls != nullptr) t_buffers.calls->release();
   if (is_open && t_buffers.hooks != nullptr) t_buffers.hooks->release();
 }
@@ -144,6 +150,18 @@ void Recorder::rename_comm(CommId comm, const std::string& name) {
   if (comm >= definitions_.comms.size()) return;
   definitions_.comms[comm].name = name;
   append_definition(trace::encode_comm_name(comm, name));
+}
+
+void Recorder::name_thread(std::int64_t system_thread_id, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto& all = definitions_.locations;
+  const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id, &LocationDefinition::system_thread_id);
+  if (last == all.rend() || last->has_ended) {  // the system gives numbers of ended threads to others
+    if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
+    return;
+  }
+  last->name = name;
+  append_definition(trace::encode_location_name(last->id, name));
 }
 
 void Recorder::define(const WindowDefinition& window) {

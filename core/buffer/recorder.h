@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -62,6 +63,8 @@ class Recorder {
   void define(const CommDefinition& comm);
   void define(const FileDefinition& file);
   void rename_comm(CommId comm, const std::string& name);
+  /// Threads are known by gettid(). Of one that has recorded nothing yet the name waits for it; empty: it has none any more.
+  void name_thread(std::int64_t system_thread_id, const std::string& name);
   void define(const WindowDefinition& window);
   void rename_window(WinId window, const std::string& name);
   void define(const GroupDefinition& group);
@@ -141,6 +144,7 @@ class Recorder {
   mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;
+  std::map<std::int64_t, std::string> thread_names_;  ///< of threads that have recorded nothing
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
   mutable std::mutex storage_mutex_;  ///< the last to be taken
   Status storage_status_;

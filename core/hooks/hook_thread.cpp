@@ -59,6 +59,17 @@ void set_gate(std::uint8_t gate) noexcept {
   for (HookThread* thread : threads()) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
 }
 
+/// The regions from open[first] on are entered again.
+void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
+  for (std::uint32_t i = first; i < thread.depth; ++i) {
+    EventBuffer& buffer = *thread.buffer;
+    if (!has_room(buffer, 1 + hook_words::kMostValueWords, now)) return;
+    encoding::Word* to = buffer.cursor();
+    *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
+    buffer.commit(hook_words::encode_value(to, ValueName::kContinued, 1));
+  }
+}
+
 /// The thread's records go where those of the process go. Regions that are open end in one place and go on in the other.
 void follow(HookThread& thread) noexcept {
   const bool is_outside = !is_kept();
@@ -67,13 +78,7 @@ void follow(HookThread& thread) noexcept {
   const std::uint64_t now = clock::ticks(thread.use_tsc);
   for (std::uint32_t i = 0; i < thread.depth; ++i) put(thread, now, hook_words::kLeave);
   thread.buffer->keep(!is_outside);
-  for (std::uint32_t i = 0; i < thread.depth; ++i) {
-    EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + hook_words::kMostValueWords, now)) return;
-    encoding::Word* to = buffer.cursor();
-    *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
-    buffer.commit(hook_words::encode_value(to, ValueName::kContinued, 1));
-  }
+  go_on(thread, now, 0);
 }
 
 }  // namespace
@@ -122,6 +127,14 @@ void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
   return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
+}
+
+void leave_at(HookThread& thread, std::uint32_t index) noexcept {
+  const std::uint64_t now = clock::ticks(thread.use_tsc);
+  for (std::uint32_t depth = thread.depth; depth > index; --depth) put(thread, now, hook_words::kLeave);
+  std::copy(thread.open + index + 1, thread.open + thread.depth, thread.open + index);
+  --thread.depth;
+  go_on(thread, now, index);
 }
 
 void leave_until(HookThread& thread, RegionId region) noexcept {

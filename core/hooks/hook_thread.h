@@ -17,6 +17,8 @@ inline constexpr std::uint8_t kTensors = 2;  ///< tensors, as records
 inline constexpr std::uint8_t kShows = 4;    ///< tensors are shown to the sink
 inline constexpr std::uint8_t kSteps = 8;    ///< steps are followed: always while there is a recording
 
+inline constexpr std::uint8_t kDetails = 32; ///< numbers and colors that ranges are given
+
 inline constexpr std::uint8_t kPlain = 16;   ///< of a thread only: regions are recorded, and the clock is the TSC
 
 /// Lies in memory that a forked child sees zeroed: there its gate is closed.
@@ -96,6 +98,8 @@ void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept
   buffer.commit(to + 1);
 }
 
+/// Leaves the region open[index]; those inside of it go on, as further pieces (kContinued), because regions nest.
+void leave_at(HookThread& thread, std::uint32_t index) noexcept;
 /// Leaves regions until `region` is left: they should have been. Of one that is not open nothing is left. Both are counted.
 void leave_until(HookThread& thread, RegionId region) noexcept;
 

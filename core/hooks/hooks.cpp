@@ -1,6 +1,7 @@
 #include "core/hooks/hooks.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 
 #include "core/buffer/recorder.h"
@@ -16,10 +17,14 @@ void set_window(const StepWindow& window) noexcept;
 namespace {
 
 constexpr std::size_t kMostNameBytes = 1000;
+constexpr std::size_t kMostGroupBytes = 200;
+constexpr std::size_t kMostThreadNames = 1U << 14;
 constexpr std::uint32_t kMostRegions = kFirstReservedRegion - kFirstProgramRegion;
 constexpr std::uint32_t kMostCounters = 1U << 24;
 
-struct RegionName {};
+struct RegionName {
+  std::size_t bytes;  ///< of the key; behind them a zero and the group, if there is one
+};
 struct TensorName {
   bool is_wanted = false;
 };
@@ -28,6 +33,7 @@ struct TensorName {
 struct Names {
   ProcessLock lock;
   NameTable<RegionName> regions;
+  std::map<std::int64_t, std::string> threads;  ///< by gettid()
   NameTable<std::string> counters;  ///< with their units
   NameTable<TensorName> tensors;
   TensorSink* sink = nullptr;
@@ -54,10 +60,12 @@ class Locked {
 RegionDefinition definition_of(std::uint32_t number) {
   RegionDefinition region;
   region.id = static_cast<RegionId>(kFirstProgramRegion + number);
-  region.name = names().regions.name(number);
+  const std::string& key = names().regions.name(number);
+  region.name = key.substr(0, names().regions.entry(number).bytes);
   region.role = RegionRole::kCode;
   region.paradigm = Paradigm::kUser;
-  region.group = region.name == kStepRegionName ? "step" : "";
+  if (region.name.size() < key.size()) region.group = key.substr(region.name.size() + 1);
+  else if (region.name == kStepRegionName) region.group = "step";
   return region;
 }
 
@@ -90,13 +98,34 @@ bool is_known_counter(CounterId counter) { return counter < names().counters.siz
 
 }  // namespace
 
-RegionId region(std::string_view name) noexcept {
-  const std::uint32_t number = number_of(&Names::regions, name, kMostRegions, [](std::string_view whole) {
-    const std::uint32_t added = names().regions.add(whole, {});
+RegionId region(std::string_view name, std::string_view group) noexcept {
+  group = name.empty() ? group.substr(0, 0) : group.substr(0, kMostGroupBytes);
+  const std::size_t bytes = std::min(name.size(), group.empty() ? kMostNameBytes : kMostNameBytes - 1 - group.size());
+  char key[kMostNameBytes];
+  std::copy_n(name.data(), bytes, key);
+  std::size_t size = bytes;
+  if (!group.empty()) {
+    key[size++] = '\0';
+    size += group.copy(key + size, group.size());
+  }
+  const std::uint32_t number = number_of(&Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
+    const std::uint32_t added = names().regions.add(whole, {bytes});
     if (Recorder* active = recorder()) active->define(definition_of(added));
     return added;
   });
   return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
+}
+
+void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
+  try {
+    const Locked locked;
+    if (!locked || name.empty() || names().threads.size() == kMostThreadNames) return;
+    const std::string whole(cut(name));
+    names().threads[system_thread_id] = whole;
+    if (Recorder* active = recorder()) active->name_thread(system_thread_id, whole);
+  } catch (const std::bad_alloc&) {
+    refuse(LossCause::kRefused, "there is no memory for a name");
+  }
 }
 
 void enter_slowly(RegionId region) noexcept {
@@ -193,6 +222,7 @@ void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexc
     for (std::uint32_t i = 0; i < names().regions.size(); ++i) recorder.define(definition_of(i));
     for (std::uint32_t i = 0; i < names().counters.size(); ++i) recorder.define(CounterDefinition{i, names().counters.name(i), names().counters.entry(i)});
     for (std::uint32_t i = 0; i < names().tensors.size(); ++i) recorder.define_tensor(i, names().tensors.name(i));
+    for (const auto& [thread, name] : names().threads) recorder.name_thread(thread, name);
   } catch (const std::bad_alloc&) {
     return;
   }

@@ -16,8 +16,9 @@
 namespace megascope::hooks {
 
 /// The number of a name, the same each time; kNoRegion: it has none, since it is empty or there are too many. Any bytes; what is
-/// behind the first 1000 does not count. Takes a lock: not for the hot path.
-RegionId region(std::string_view name) noexcept;
+/// behind the first 1000 does not count. group: what readers group it by (RegionDefinition); names of two groups are two regions.
+/// Takes a lock: not for the hot path.
+RegionId region(std::string_view name, std::string_view group = {}) noexcept;
 
 /// A number that goes with a region.
 struct Number {
@@ -68,6 +69,16 @@ void count(CounterId counter, double value) noexcept;
 
 /// A moment with a name.
 void mark(RegionId name) noexcept;
+
+/// A range of time starts that nests with nothing and that any thread may stop. Returns its number, unique in the process; 0: it
+/// is not recorded, as when nothing is, or when about kMostRanges are open. No lock.
+inline constexpr std::size_t kMostRanges = 1U << 14;
+std::uint64_t start_range(RegionId name) noexcept;
+/// 0: nothing. One that is not open is counted as unbalanced.
+void stop_range(std::uint64_t range) noexcept;
+
+/// system_thread_id: gettid() of a thread of this process, which may tell things later only. The last name counts.
+void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept;
 
 /// The program shows a tensor. view.id and view.step are set here. Where nothing is recorded of tensors and nobody looks, this
 /// costs a load and a branch.

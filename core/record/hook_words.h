@@ -18,6 +18,8 @@
 ///   wide     the same with the number in the next word
 ///   counter  and: counter, the value's bits
 ///   mark     and: region that is its name
+///   start    and: region that is its name, the range's number: a range started, which is no matter of the thread
+///   stop     and: region, number, time at which it started, in ticks
 ///   tensor   and: name | kind << 32 | element type << 40 | dimensions << 48 | (split dimension + 1) << 56, layer | micro-batch << 32,
 ///            the extents
 namespace megascope::hook_words {
@@ -31,9 +33,13 @@ inline constexpr unsigned kWideValue = 0xFFEB;
 inline constexpr unsigned kCounter = 0xFFEC;
 inline constexpr unsigned kMark = 0xFFED;
 inline constexpr unsigned kTensor = 0xFFEE;
+inline constexpr unsigned kRangeStart = 0xFFEF;
+inline constexpr unsigned kRangeStop = 0xFFF0;
 
 inline constexpr std::size_t kCounterWords = 3;
 inline constexpr std::size_t kMarkWords = 2;
+inline constexpr std::size_t kRangeStartWords = 3;
+inline constexpr std::size_t kRangeStopWords = 4;
 inline constexpr std::size_t kTensorWords = 3;  ///< and a word an extent
 inline constexpr std::size_t kMostValueWords = 2;
 
@@ -64,6 +70,22 @@ inline Word* encode_mark(Word* to, std::uint64_t ticks, std::uint64_t base_ticks
   to[0] = timed(ticks, base_ticks, kMark);
   to[1] = name;
   return to + kMarkWords;
+}
+
+inline Word* encode_range_start(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, RegionId name, std::uint64_t range) {
+  to[0] = timed(ticks, base_ticks, kRangeStart);
+  to[1] = name;
+  to[2] = range;
+  return to + kRangeStartWords;
+}
+
+inline Word* encode_range_stop(Word* to, std::uint64_t ticks, std::uint64_t base_ticks, RegionId name, std::uint64_t range,
+                               std::uint64_t start_ticks) {
+  to[0] = timed(ticks, base_ticks, kRangeStop);
+  to[1] = name;
+  to[2] = range;
+  to[3] = start_ticks;
+  return to + kRangeStopWords;
 }
 
 /// shape.dimension_count: at most kMaxTensorDimensions.

@@ -14,6 +14,8 @@ enum class PointKind : std::uint8_t {
   kCounter,  ///< a counter has a new value
   kMark,     ///< a moment with a name
   kTensor,   ///< a tensor is as it is said to be
+  kRangeStart,  ///< a range of time begins that nests with nothing, and any thread may stop
+  kRangeStop,
 };
 
 /// What a tensor is in a training step. Append only: stored in traces, and the numbers of megascope.h.
@@ -52,9 +54,11 @@ struct TensorShape {
 struct Point {
   std::uint64_t time_ns = 0;
   PointKind kind = PointKind::kMark;
-  std::uint32_t id = 0;     ///< CounterId, RegionId of a mark's name, or TensorId
+  std::uint32_t id = 0;     ///< CounterId, RegionId of a mark's or range's name, or TensorId
   double value = 0.0;       ///< of a counter
   TensorShape tensor = {};  ///< of a tensor
+  std::uint64_t range = 0;     ///< of a range: its number in the process
+  std::uint64_t start_ns = 0;  ///< kRangeStop: when it started
 
   bool operator==(const Point&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "core/record/profile.h"
 
 #include "core/record/file_fact.h"
+#include "core/record/value_fact.h"
 #include "core/record/wire.h"
 
 #include <algorithm>
@@ -240,8 +241,19 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
   shape.with_peer(class_of(known_peer(fact.comm, fact.peer), fact.peer));
 }
 
+void Profile::add_region(const Call& call) {
+  const bool is_piece = std::ranges::any_of(call.facts, [](const Fact& fact) { return fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kContinued; });
+  const std::uint64_t time = call.leave_ns > call.enter_ns ? call.leave_ns - call.enter_ns : 0;
+  regions_.add({.region = call.region, .count = is_piece ? 0U : 1U, .time = time, .max_time = time});
+}
+
+void Profile::add(const Point& point) {
+  if (point.kind == PointKind::kRangeStart) add_range_start(static_cast<RegionId>(point.id));
+  if (point.kind == PointKind::kRangeStop) add_range_stop(static_cast<RegionId>(point.id), point.time_ns - std::min(point.start_ns, point.time_ns));
+}
+
 void Profile::add(const Call& call) {
-  if (is_foreign(call.region)) return regions_.add(call.region, call.leave_ns > call.enter_ns ? call.leave_ns - call.enter_ns : 0);
+  if (is_foreign(call.region)) return add_region(call);
   CallShape shape;
   for (const Fact& fact : call.facts) note(fact, call.region, shape);
   const CommId comm = call.comm != kNoComm ? call.comm : shape.comm;

@@ -5,6 +5,7 @@
 #include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
 #include "core/record/file_sums.h"
+#include "core/record/point.h"
 #include "core/record/region_sums.h"
 #include "core/record/site_sums.h"
 
@@ -170,6 +171,11 @@ class Profile {
   }
   /// Adds a region of the program: add() of a call that is none of MPI's.
   void add_region(const RegionTotals& totals) { regions_.add(totals); }
+  /// A range counts where it starts, and its time where it stops.
+  void add_range_start(RegionId name) { regions_.add({.region = name, .count = 1}); }
+  void add_range_stop(RegionId name, std::uint64_t time) { regions_.add({.region = name, .count = 0, .time = time, .max_time = time}); }
+  /// Adds what a point says of a range; of others nothing.
+  void add(const Point& point);
   /// Adds the sums of another profile of the same process (same ids, same unit of time).
   void merge(const Profile& other);
 
@@ -296,6 +302,7 @@ class Profile {
   std::array<SizeTotals, kSizeClassCount> sizes_{};
   FileSums files_;
   SiteSums sites_;
+  void add_region(const Call& call);
   RegionSums regions_;
   CollectiveSums collectives_;
   std::uint64_t first_enter_ = UINT64_MAX;

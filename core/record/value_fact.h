@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -62,7 +63,11 @@ enum class ValueName : std::uint8_t {
   kModelChunk,     ///< of an interleaved pipeline's stage
   kSequence,       ///< among the operations of its kind in the step
   kLayer,          ///< of the whole model, from 0
-  kContinued,      ///< 1: the region was entered before, outside of what is recorded
+  kContinued,      ///< 1: the region was entered before, outside of what is recorded, or is a further piece of it
+  kPayload,        ///< what the program says of a region; whole
+  kRealPayload,    ///< the same as the bits of a binary64
+  kCategory,       ///< the program's number of it
+  kArgb,           ///< the region's color as the program wants it
   kCount,
 };
 inline constexpr std::size_t kValueNameCount = static_cast<std::size_t>(ValueName::kCount);
@@ -77,7 +82,7 @@ inline constexpr std::array<std::string_view, kValueNameCount> kValueNames{
     "periodic_0", "periodic_1", "periodic_2", "periodic_3", "periodic_4", "periodic_5",
     "coordinate_0", "coordinate_1", "coordinate_2", "coordinate_3", "coordinate_4", "coordinate_5",
     "remains_0", "remains_1", "remains_2", "remains_3", "remains_4", "remains_5",
-    "step", "micro_batch", "model_chunk", "sequence", "layer", "continued"};
+    "step", "micro_batch", "model_chunk", "sequence", "layer", "continued", "payload", "real_payload", "category", "argb"};
 static_assert(!kValueNames.back().empty());
 
 /// Of names that a newer MegaScope gave: "value".
@@ -95,5 +100,8 @@ constexpr ValueName value_name_of(const Fact& fact) {
   return is_known ? static_cast<ValueName>(fact.tag) : ValueName::kCount;
 }
 constexpr std::int64_t value_of(const Fact& fact) { return static_cast<std::int64_t>(fact.bytes); }
+/// Is the value to be read by real_value_of()?
+constexpr bool is_real(ValueName name) { return name == ValueName::kRealPayload; }
+constexpr double real_value_of(const Fact& fact) { return std::bit_cast<double>(fact.bytes); }
 
 }  // namespace megascope

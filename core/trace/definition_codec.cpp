@@ -247,6 +247,13 @@ bool decode_one(DefinitionKind kind, Reader reader, ProcessDefinitions& into) {
     }
     case DefinitionKind::kLocation:
       return decode_location(reader, into);
+    case DefinitionKind::kLocationName: {
+      const auto location = reader.get<std::uint32_t>();
+      std::string name = reader.get_string();
+      if (!reader.is_ok() || location >= into.locations.size()) return false;
+      into.locations[location].name = std::move(name);
+      return true;
+    }
     case DefinitionKind::kFile:
       return decode_file(reader, into);
     case DefinitionKind::kCallSite:

@@ -23,6 +23,7 @@ DefinitionBytes encode(const GroupDefinition& group);
 DefinitionBytes encode(const ClockSample& sample);
 DefinitionBytes encode(const CounterDefinition& counter);
 DefinitionBytes encode_tensor(TensorId id, std::string_view name);
+DefinitionBytes encode_location_name(LocationId location, std::string_view name);
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name);
 DefinitionBytes encode_window_name(WinId window, std::string_view name);
 

@@ -144,6 +144,10 @@ DefinitionBytes encode_window_name(WinId window, std::string_view name) {
   return one_sided(OneSidedDefinition::kWindowName).put(window).put(name).take();
 }
 
+DefinitionBytes encode_location_name(LocationId location, std::string_view name) {
+  return Writer(DefinitionKind::kLocationName).put(location).put(name).take();
+}
+
 DefinitionBytes encode_comm_name(CommId comm, std::string_view name) {
   return Writer(DefinitionKind::kCommName).put(comm).put(name).take();
 }

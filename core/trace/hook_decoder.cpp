@@ -72,11 +72,24 @@ bool HookDecoder::decode_point(unsigned what, HookRecord& record) {
     point.kind = PointKind::kTensor;
     return decode_tensor(point);
   }
+  if (what == hook_words::kRangeStart || what == hook_words::kRangeStop) return decode_range(what, record);
   const std::size_t size = what == hook_words::kCounter ? hook_words::kCounterWords : what == hook_words::kMark ? hook_words::kMarkWords : 0;
   if (size == 0 || words_.size() < size) return fail();
   point.kind = what == hook_words::kCounter ? PointKind::kCounter : PointKind::kMark;
   point.id = low32(words_[1]);
   if (what == hook_words::kCounter) point.value = std::bit_cast<double>(words_[2]);
+  words_ = words_.subspan(size);
+  return true;
+}
+
+bool HookDecoder::decode_range(unsigned what, HookRecord& record) {
+  const bool is_stop = what == hook_words::kRangeStop;
+  const std::size_t size = is_stop ? hook_words::kRangeStopWords : hook_words::kRangeStartWords;
+  if (words_.size() < size || !is_region(words_[1]) || words_[1] != what_of(words_[1])) return fail();
+  record.point.kind = is_stop ? PointKind::kRangeStop : PointKind::kRangeStart;
+  record.point.id = low32(words_[1]);
+  record.point.range = words_[2];
+  record.start_ticks = is_stop ? std::min(words_[3], record.ticks) : record.ticks;
   words_ = words_.subspan(size);
   return true;
 }
@@ -129,6 +142,12 @@ std::uint64_t HookDecoder::add_plain(Profile& profile) {
   return count;
 }
 
+void HookDecoder::add_range(const HookRecord& record, Profile& profile) {
+  const auto name = static_cast<RegionId>(record.point.id);
+  if (record.point.kind == PointKind::kRangeStart) profile.add_range_start(name);
+  if (record.point.kind == PointKind::kRangeStop) profile.add_range_stop(name, record.ticks - record.start_ticks);
+}
+
 std::uint64_t HookDecoder::add_all_to(Profile& profile) {
   std::uint64_t count = 0;
   for (HookRecord record;;) {
@@ -143,7 +162,9 @@ std::uint64_t HookDecoder::add_all_to(Profile& profile) {
       case HookRecord::Kind::kEnd:
         while (!open_.empty()) add_leave(record.ticks, profile);
         break;
-      case HookRecord::Kind::kPoint: ++count;
+      case HookRecord::Kind::kPoint:
+        add_range(record, profile);
+        ++count;
     }
   }
 }

@@ -18,7 +18,8 @@ struct HookRecord {
   RegionId region = kNoRegion;  ///< kEnter
   std::uint64_t ticks = 0;
   std::span<const Fact> values;  ///< kEnter: numbers that go with the region; valid until the next record
-  Point point;                   ///< kPoint; its time is not set
+  Point point;                   ///< kPoint; its times are not set
+  std::uint64_t start_ticks = 0; ///< of a PointKind::kRangeStop
 };
 
 /// Turns the words of a location's hook chunks (core/record/hook_words.h), one chunk after the other, into records. Untrusted
@@ -46,7 +47,9 @@ class HookDecoder {
   bool decode_values(HookRecord& record);
   bool decode_point(unsigned what, HookRecord& record);
   bool decode_tensor(Point& point);
+  bool decode_range(unsigned what, HookRecord& record);
   bool fail();
+  static void add_range(const HookRecord& record, Profile& profile);
   void add_leave(std::uint64_t ticks, Profile& profile);
   std::uint64_t add_plain(Profile& profile);
 

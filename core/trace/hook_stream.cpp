@@ -85,6 +85,7 @@ bool LocationPoints::next(Point& point) {
   } while (record.kind != HookRecord::Kind::kPoint);
   point = record.point;
   point.time_ns = map_.to_ns(record.ticks);
+  if (point.kind == PointKind::kRangeStop) point.start_ns = map_.to_ns(record.start_ticks);
   return true;
 }
 

@@ -80,7 +80,7 @@ static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 inline constexpr std::size_t kDefinitionHeaderBytes = 8;
 enum class DefinitionKind : std::uint32_t {
   kProperty = 1, kRegion = 2, kComm = 3, kCommName = 4, kLocation = 5, kOneSided = 6, kFile = 7, kCallSite = 8,
-  kClockSample = 9, kCounter = 10, kTensor = 11,
+  kClockSample = 9, kCounter = 10, kTensor = 11, kLocationName = 12,
 };
 /// What a kOneSided record defines: the first byte of its payload.
 enum class OneSidedDefinition : std::uint8_t { kWindow = 0, kWindowName = 1, kGroup = 2 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "core/record/message_order.h"
@@ -84,6 +85,7 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
 /// Counters are the process's, whatever thread sets them; JSON has no word for what is no finite number.
 void ProcessEvents::add_point(const timeline::Event& event) {
   const Point& point = *event.point;
+  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop) return add_range(event);
   if (point.kind == PointKind::kCounter) {
     if (point.id >= process_.counters.size() || !std::isfinite(point.value)) return;
     begin_event('C') << R"(,"name":")" << timeline::json_escaped(process_.counters[point.id].name) << "\"";
@@ -95,6 +97,17 @@ void ProcessEvents::add_point(const timeline::Event& event) {
   add_place(event.location, event.time_ns);
   if (point.kind == PointKind::kCounter) (text_ << R"(,"args":{"value":)").real(point.value) << "}";
   if (point.kind == PointKind::kTensor) add_tensor(point);
+  end_event();
+}
+
+/// Ranges are the process's: threads show where they started and stopped. Of one whose start is not there nothing is shown.
+void ProcessEvents::add_range(const timeline::Event& event) {
+  const Point& point = *event.point;
+  const bool is_start = point.kind == PointKind::kRangeStart;
+  if (!(is_start ? ranges_.insert(point.range).second : ranges_.erase(point.range) != 0)) return;
+  begin_event(is_start ? 'b' : 'e') << "," << region_text(static_cast<RegionId>(point.id)) << R"(,"id2":{"local":"range 0x)";
+  text_.hex(point.range) << R"("})";
+  add_place(event.location, event.time_ns);
   end_event();
 }
 
@@ -192,6 +205,7 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
     separator = R"(,")";
     switch (argument.kind) {
       case Argument::Kind::kNumber: text_ << argument.number; break;
+      case Argument::Kind::kReal: add_real(std::bit_cast<double>(argument.number)); break;
       case Argument::Kind::kAny: text_ << "\"" << timeline::kAnyText << "\""; break;
       case Argument::Kind::kTrue: text_ << "true"; break;
       case Argument::Kind::kComm: add_name(comms_, argument.number); break;
@@ -201,6 +215,12 @@ void ProcessEvents::add_arguments(const CallArguments& arguments) {
     }
   }
   text_ << "}";
+}
+
+/// JSON has no word for what is no finite number.
+void ProcessEvents::add_real(double number) {
+  if (std::isfinite(number)) text_.real(number);
+  else text_ << (std::isnan(number) ? R"("nan")" : number > 0 ? R"("inf")" : R"("-inf")");
 }
 
 void ProcessEvents::add_name(const std::vector<std::string>& names, std::int64_t id) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/record/id_map.h"
@@ -54,6 +55,8 @@ class ProcessEvents {
   void add_findings();
   void add_point(const timeline::Event& event);
   void add_tensor(const Point& point);
+  void add_range(const timeline::Event& event);
+  void add_real(double number);
   void add_facts(const timeline::Event& event);
   void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
   void add_collective(const timeline::Event& event, const Fact& fact);
@@ -84,6 +87,7 @@ class ProcessEvents {
   std::vector<std::string> files_;    ///< the same, by FileId
   RequestMap<Operation> operations_;
   std::uint64_t operation_count_ = 0;
+  std::unordered_set<std::uint64_t> ranges_;  ///< that are open
   std::uint64_t event_count_ = 0;
   std::uint64_t lost_arrow_count_ = 0;
 };

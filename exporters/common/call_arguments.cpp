@@ -205,7 +205,7 @@ void CallArguments::add_values(const Call& call) {
     const ValueName value = value_name_of(fact);
     const auto is_told = [&](const Argument& argument) { return argument.name == argument_of(value); };
     if (value == ValueName::kCount || std::any_of(first, end(), is_told)) continue;
-    add(argument_of(value), Argument::Kind::kNumber, value_of(fact));
+    add(argument_of(value), is_real(value) ? Argument::Kind::kReal : Argument::Kind::kNumber, value_of(fact));
   }
 }
 

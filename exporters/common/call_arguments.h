@@ -33,6 +33,7 @@ inline constexpr std::string_view kAnyText = "any";
 struct Argument {
   enum class Kind : std::uint8_t {
     kNumber,
+    kReal,  ///< number: the bits of a binary64
     kComm,  ///< number: a CommId
     kWindow,  ///< number: a WinId
     kFile,  ///< number: a FileId

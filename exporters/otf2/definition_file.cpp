@@ -118,9 +118,11 @@ void DefinitionFile::write_value_attributes() {
   write(EventAttribute::kFoundSource, "found_source", "rank in comm of the message that was found", OTF2_TYPE_INT64);
   write(EventAttribute::kFoundTag, "found_tag", "tag of the message that was found", OTF2_TYPE_INT64);
   write(EventAttribute::kFoundBytes, "found_bytes", "bytes of the message that was found", OTF2_TYPE_UINT64);
+  write(EventAttribute::kRangeStart, "range_start", "the number in the process of a range that starts here", OTF2_TYPE_UINT64);
+  write(EventAttribute::kRangeStop, "range_stop", "the number of a range that is stopped here", OTF2_TYPE_UINT64);
   for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
     write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
-          kValueNames[i], "what the call was given or gave", OTF2_TYPE_INT64);
+          kValueNames[i], "what the call was given or gave", is_real(static_cast<ValueName>(i)) ? OTF2_TYPE_DOUBLE : OTF2_TYPE_INT64);
   }
 }
 

@@ -89,6 +89,7 @@ void EventFile::leave_before(std::uint64_t time_ns) {
 // A mark is a region that takes no time: viewers show it on the thread that told it, which a marker of OTF2's is not sure to be.
 void EventFile::add(const Point& point) {
   advance(point.time_ns);
+  if (point.kind == PointKind::kRangeStart || point.kind == PointKind::kRangeStop) return add_range(point);
   if (point.kind == PointKind::kMark) {
     const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
     if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
@@ -101,6 +102,16 @@ void EventFile::add(const Point& point) {
   OTF2_MetricValue value;
   value.floating_point = point.value;
   check(OTF2_EvtWriter_Metric(writer_, nullptr, now_ns_, counter, 1, &type, &value));
+}
+
+// OTF2 has nothing that overlaps as it likes: two regions that take no time, which the range's number joins.
+void EventFile::add_range(const Point& point) {
+  const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
+  if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
+  const auto attribute = point.kind == PointKind::kRangeStart ? EventAttribute::kRangeStart : EventAttribute::kRangeStop;
+  check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(attribute), point.range));
+  check(OTF2_EvtWriter_Enter(writer_, attributes_, now_ns_, region));
+  check(OTF2_EvtWriter_Leave(writer_, nullptr, now_ns_, region));
 }
 
 std::uint64_t EventFile::advance(std::uint64_t time_ns) {
@@ -325,7 +336,7 @@ void EventFile::tell_value(const Fact& fact, const Frame& frame) {
   const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) + static_cast<std::uint32_t>(name);
   if (name == ValueName::kCount || OTF2_AttributeList_TestAttributeByID(attributes_, id)) return;
   has_attributes_ = true;
-  check(OTF2_AttributeList_AddInt64(attributes_, id, value_of(fact)));
+  check(is_real(name) ? OTF2_AttributeList_AddDouble(attributes_, id, real_value_of(fact)) : OTF2_AttributeList_AddInt64(attributes_, id, value_of(fact)));
   if (frame.comm != kNoComm) tell_comm(frame.comm);
 }
 

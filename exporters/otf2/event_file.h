@@ -30,6 +30,8 @@ enum class EventAttribute : std::uint32_t {
   kFoundSource, ///< int64 on a Leave: what a probe, or a look at a request, found; rank in the communicator
   kFoundTag,    ///< int64
   kFoundBytes,  ///< uint64
+  kRangeStart,  ///< uint64 on an Enter of a region that takes no time: the number of a range that starts
+  kRangeStop,   ///< the same of one that is stopped
   kFirstValue,  ///< int64 on a Leave, one a name in value_fact.h
   kFileOffset = kFirstValue + kValueNameCount,  ///< uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view
   kCallSite,    ///< string on an Enter: the place that the call was made from
@@ -136,6 +138,7 @@ class EventFile {
   void begin_thread(std::uint64_t time_ns, const ThreadTeam& team);
   void add_points_until(std::uint64_t time_ns, const ThreadTeam& team);
   void add(const Point& point);
+  void add_range(const Point& point);
   void leave_before(std::uint64_t time_ns);
   void enter(const Call& call);
   /// Puts what an Enter says beside its region into attributes_; false: nothing.

@@ -14,11 +14,19 @@ namespace megascope::perfetto {
 using schema::TrackDescriptor;
 using schema::TrackEvent;
 
+namespace {
+
+constexpr std::int32_t kRangesRank = (1 << 20) - 1;  // below the threads, above the requests
+
+}  // namespace
+
 void PointEvents::add(const timeline::Event& event, std::uint64_t thread_uuid) {
   switch (event.point->kind) {
     case PointKind::kCounter: return count(event);
     case PointKind::kMark: return mark(event, thread_uuid);
     case PointKind::kTensor: return show(event, thread_uuid);
+    case PointKind::kRangeStart: return start_range(event);
+    case PointKind::kRangeStop: return stop_range(event);
   }
 }
 
@@ -86,6 +94,46 @@ void PointEvents::show(const timeline::Event& event, std::uint64_t thread_uuid) 
   if (shape.micro_batch != kNoMicroBatch) number("micro_batch", shape.micro_batch);
   if (shape.split_dimension >= 0) number("split_dimension", shape.split_dimension);
   packets_.put_event(event.time_ns, text);
+}
+
+void PointEvents::start_range(const timeline::Event& event) {
+  bool is_new = false;
+  const std::uint32_t lane = lanes_.start(event.point->range, is_new);
+  if (lane == RangeLanes::kNoLane) {
+    ++lost_range_count_;
+    return;
+  }
+  const std::uint64_t uuid = tracks::of_process(process_.info.world_rank, tracks::kFirstRange + lane);
+  if (is_new) add_range_track(uuid);
+  const Names::Region names = names_.region(static_cast<RegionId>(event.point->id));
+  std::string text;
+  protozero::pbf_writer writer(text);
+  writer.add_enum(TrackEvent::kType, TrackEvent::kSliceBegin);
+  writer.add_uint64(TrackEvent::kTrackUuid, uuid);
+  writer.add_uint64(TrackEvent::kNameIid, names.name);
+  writer.add_uint64(TrackEvent::kCategoryIids, names.category);
+  packets_.put_event(event.time_ns, text);
+}
+
+/// Of one whose start is not there nothing is shown.
+void PointEvents::stop_range(const timeline::Event& event) {
+  const std::uint32_t lane = lanes_.complete(event.point->range);
+  if (lane == RangeLanes::kNoLane) return;
+  std::string text;
+  protozero::pbf_writer writer(text);
+  writer.add_enum(TrackEvent::kType, TrackEvent::kSliceEnd);
+  writer.add_uint64(TrackEvent::kTrackUuid, tracks::of_process(process_.info.world_rank, tracks::kFirstRange + lane));
+  packets_.put_event(event.time_ns, text);
+}
+
+void PointEvents::add_range_track(std::uint64_t uuid) {
+  std::string track;
+  protozero::pbf_writer writer(track);
+  writer.add_uint64(TrackDescriptor::kUuid, uuid);
+  writer.add_uint64(TrackDescriptor::kParentUuid, tracks::of_process(process_.info.world_rank, tracks::kProcess));
+  writer.add_string(TrackDescriptor::kName, "ranges");
+  writer.add_int32(TrackDescriptor::kSiblingOrderRank, kRangesRank);
+  packets_.put(schema::TracePacket::kTrackDescriptor, track);
 }
 
 }  // namespace megascope::perfetto

@@ -155,6 +155,9 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
       case Argument::Kind::kNumber:
         annotation_.number(schema::DebugAnnotation::kIntValue, static_cast<std::uint64_t>(argument.number));
         break;
+      case Argument::Kind::kReal:
+        annotation_.fixed64(schema::DebugAnnotation::kDoubleValue, static_cast<std::uint64_t>(argument.number));
+        break;
       case Argument::Kind::kComm:
         annotation_.number(schema::DebugAnnotation::kStringValueIid,
                            Names::comm(static_cast<CommId>(argument.number)));

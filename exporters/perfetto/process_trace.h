@@ -8,8 +8,8 @@
 #include "core/record/world_ranks.h"
 #include "exporters/common/call_arguments.h"
 #include "exporters/common/timeline.h"
+#include "exporters/perfetto/lanes.h"
 #include "exporters/perfetto/names.h"
-#include "exporters/perfetto/operation_lanes.h"
 #include "exporters/perfetto/packet_stream.h"
 #include "exporters/perfetto/point_events.h"
 #include "exporters/perfetto/track_numbers.h"
@@ -35,6 +35,7 @@ class ProcessTrace {
   std::uint64_t slice_count() const { return slice_count_ + waits_.slice_count(); }
   /// Nonblocking operations for which there was no lane.
   std::uint64_t lost_operation_count() const { return lost_operation_count_; }
+  std::uint64_t lost_range_count() const { return points_.lost_range_count(); }
 
  private:
   /// What the calls open on one location will need when they are left; each call's part begins at its marks.

@@ -13,6 +13,7 @@ inline constexpr std::uint64_t kTracksPerRank = 1U << 20;
 inline constexpr std::uint32_t kProcess = 0;
 inline constexpr std::uint32_t kFirstCounter = 1U << 19;  ///< above the threads
 inline constexpr std::uint32_t kMostCounters = (1U << 19) - (1U << 16);
+inline constexpr std::uint32_t kFirstRange = kFirstCounter + kMostCounters;  ///< lanes of ranges
 inline constexpr std::uint32_t kLast = kTracksPerRank - 1;  ///< from here downwards those of findings
 
 inline constexpr std::int32_t pid_of(std::int32_t world_rank) { return static_cast<std::int32_t>(kFirstPid + world_rank); }

@@ -298,6 +298,9 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
   const std::size_t old_pending = pending.size();
   for (const LocationDefinition& location : definitions.locations) {
     const std::unique_ptr<CallStream> calls = source.calls(world_rank, location.id);
+    if (const auto points = source.points(world_rank, location.id)) {
+      for (Point point; points->next(point);) profile.add(point);
+    }
     Call call;
     while (calls->next(call)) {
       profile.add(call);

@@ -84,6 +84,7 @@ std::string info_json() {
     if (!module.status.is_ok()) problems[module.name] = module.status.message();
   }
   features["fortran"] = MEGASCOPE_HAS_FORTRAN != 0;
+  features["nvtx"] = MEGASCOPE_HAS_NVTX != 0;
   for (const char* absent : {"cuda", "live"}) features[absent] = false;
   Json json;
   json["version"] = kVersion;
@@ -169,6 +170,7 @@ std::string info_text() {
     text += fmt::format("Export         {:<9} {}\n", module.name,
                         module.status.is_ok() ? "yes" : "no: " + module.status.message());
   }
+  text += fmt::format("NVTX           {}\n", MEGASCOPE_HAS_NVTX ? "yes" : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
   text += "Not yet there  GPU activity, live view\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {

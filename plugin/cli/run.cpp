@@ -136,6 +136,8 @@ int run_command(const RunArguments& arguments) {
     return kUnusable;
   }
   std::vector<Setting> settings = wanted_settings(arguments);
+  constexpr const char* kInjection = "NVTX_INJECTION64_PATH";
+  if (MEGASCOPE_HAS_NVTX && environment_value(kInjection).empty()) settings.push_back({kInjection, folder + "/" + kLibraryName});
   Preload preload{.library = folder + "/" + kLibraryName,
                   .existing = environment_value("LD_PRELOAD"),
                   .variables = {},

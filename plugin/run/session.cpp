@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/own_object.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
@@ -165,7 +166,7 @@ hooks::StepWindow Session::step_window() const {
 void Session::open_hooks() {
   unsigned gate = 0;
   if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
-  if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors;
+  if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
   if (!options_.values.tensors.items.empty()) {
     hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items));  // for as long as the process lives
     gate |= hooks::kShows;
@@ -218,10 +219,13 @@ void Session::hook_called() {
   try {
     if (!config::load_options(config::environment_entries()).values.enable) return;
     const bool has_mpi = mpi::find_object_that_defines("PMPI_Init") != nullptr;
-    is_waiting_ = has_mpi && !config::load_options(config::environment_entries()).values.without_mpi;
+    const bool sees_mpi = is_loaded_with_program();
+    is_waiting_ = has_mpi && sees_mpi && !config::load_options(config::environment_entries()).values.without_mpi;
     first_moment_pid_ = getpid();
     (void)std::atexit(&end_at_exit);
-    if (!is_waiting_ && claim() && load(&pass_over)) begin_without_mpi();
+    if (is_waiting_ || !claim() || !load(&pass_over)) return;
+    begin_without_mpi();
+    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), NVTX has opened it");
   } catch (const std::bad_alloc&) {
     say("no memory to begin a recording");
   }

@@ -115,7 +115,7 @@ class Info(Case):
             self.assertEqual(info["functions"]["not_wrapped"], [], "every function of mpi.h has a row in mpi_layer/table")
         self.assertEqual(len(wrapped) + len(info["functions"]["not_wrapped"]),
                          len(set(wrapped) | set(info["functions"]["not_wrapped"])))
-        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "megascan", "cuda", "live", "fortran"})
+        self.assertEqual(set(info["features"]), {"otf2", "perfetto", "chrome", "megascan", "cuda", "live", "fortran", "nvtx"})
 
     def test_text_and_options_page(self):
         text = self.call("info").stdout

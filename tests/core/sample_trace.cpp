@@ -133,6 +133,8 @@ SampleTrace SampleTrace::with_hooks() {
   to = hook_words::encode_value(to, ValueName::kLayer, std::int64_t{1} << 40);
   to = hook_words::encode_counter(to, 2012, 2000, 0, 0.5);
   to = hook_words::encode_mark(to, 2013, 2000, kFirstProgramRegion);
+  to = hook_words::encode_range_start(to, 2013, 2000, kFirstProgramRegion, 3);
+  to = hook_words::encode_range_stop(to, 2014, 2000, kFirstProgramRegion, 3, 2013);
   *to++ = encoding::kTimeBase;
   *to++ = 2500;
   to = hook_words::encode_tensor(to, 2500, 2500, 0, shape);

@@ -66,6 +66,10 @@ TEST(HookReader, PointsComeInOrderOfTime) {
   ASSERT_TRUE(points->next(point));
   EXPECT_EQ(point, (Point{.time_ns = 2013, .kind = PointKind::kMark, .id = kStep}));
   ASSERT_TRUE(points->next(point));
+  EXPECT_EQ(point, (Point{.time_ns = 2013, .kind = PointKind::kRangeStart, .id = kStep, .range = 3}));
+  ASSERT_TRUE(points->next(point));
+  EXPECT_EQ(point, (Point{.time_ns = 2014, .kind = PointKind::kRangeStop, .id = kStep, .range = 3, .start_ns = 2013}));
+  ASSERT_TRUE(points->next(point));
   EXPECT_EQ(point.time_ns, 2500u);
   EXPECT_EQ(point.tensor.type, ElementType::kBfloat16);
   EXPECT_THAT(std::span(point.tensor.extents).first(point.tensor.dimension_count), ElementsAre(8, 16));

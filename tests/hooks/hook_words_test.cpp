@@ -74,6 +74,50 @@ TEST(HookWords, PointsComeBackWithTimesBeforeAndAfterTheBase) {
   EXPECT_FALSE(decoder.next(record));
 }
 
+TEST(HookWords, RangesComeBackAndCountWhereTheyStart) {
+  Words words;
+  words.add([](Word* to) { return hook_words::encode_range_start(to, kBase + 3, kBase, 1024, std::uint64_t{1} << 63); });
+  words.add([](Word* to) { return hook_words::encode_range_stop(to, kBase + 40, kBase, 1024, std::uint64_t{1} << 63, kBase + 3); });
+  words.add([](Word* to) { return hook_words::encode_range_stop(to, kBase + 41, kBase, 1025, 7, kBase + 50); });  // started later: at once
+  HookDecoder decoder;
+  decoder.begin_chunk(words.all(), kBase);
+  HookRecord record;
+  ASSERT_TRUE(decoder.next(record));
+  EXPECT_EQ(record.ticks, kBase + 3);
+  EXPECT_EQ(record.point, (Point{.time_ns = 0, .kind = PointKind::kRangeStart, .id = 1024, .range = std::uint64_t{1} << 63}));
+  ASSERT_TRUE(decoder.next(record));
+  EXPECT_EQ(record.ticks, kBase + 40);
+  EXPECT_EQ(record.start_ticks, kBase + 3);
+  EXPECT_EQ(record.point, (Point{.time_ns = 0, .kind = PointKind::kRangeStop, .id = 1024, .range = std::uint64_t{1} << 63}));
+  ASSERT_TRUE(decoder.next(record));
+  EXPECT_EQ(record.start_ticks, kBase + 41);
+  EXPECT_FALSE(decoder.next(record));
+  Profile profile;
+  decoder.begin_chunk(words.all(), kBase);
+  EXPECT_EQ(decoder.add_all_to(profile), 3u);
+  EXPECT_THAT(profile.regions().rows(), ElementsAre((RegionTotals{.region = 1024, .count = 1, .time = 37, .max_time = 37}),
+                                                    (RegionTotals{.region = 1025, .count = 0, .time = 0, .max_time = 0})));
+}
+
+TEST(HookWords, RangesThatAreNoneEndTheChunk) {
+  for (const Word name : {Word{0}, Word{kFirstReservedRegion}, Word{1} << 16 | 1024}) {
+    for (const unsigned what : {hook_words::kRangeStart, hook_words::kRangeStop}) {
+      const std::vector<Word> words = {hook_words::timed(kBase, kBase, what), name, 1, kBase};
+      HookDecoder decoder;
+      decoder.begin_chunk(words, kBase);
+      HookRecord record;
+      EXPECT_FALSE(decoder.next(record));
+      EXPECT_EQ(decoder.damaged_count(), 1u);
+    }
+  }
+  const std::vector<Word> cut = {hook_words::timed(kBase, kBase, hook_words::kRangeStop), 1024, 1};
+  HookDecoder decoder;
+  decoder.begin_chunk(cut, kBase);
+  HookRecord record;
+  EXPECT_FALSE(decoder.next(record));
+  EXPECT_EQ(decoder.damaged_count(), 1u);
+}
+
 TEST(HookWords, SumsOfRegionsGoOverChunksAndNest) {
   Words first;
   first.word(hook_words::timed(kBase, kBase, 1024));

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exporters/perfetto/operation_lanes.h"
+#include "exporters/perfetto/lanes.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
 

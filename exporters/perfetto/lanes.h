@@ -9,23 +9,24 @@
 
 namespace megascope::perfetto {
 
-/// Gives each nonblocking operation that is in flight a lane of its own, the lowest that is free: slices of one track
-/// must nest, and operations overlap as they like. Operations beyond kMaxLanes at once get none.
-class OperationLanes {
+/// Gives each nonblocking operation, or range, that is in flight a lane of its own, the lowest that is free: slices of one track
+/// must nest, and these overlap as they like. Those beyond kMaxLanes at once get none. Number: what they are known by, not 0.
+template <class Number>
+class Lanes {
  public:
   static constexpr std::uint32_t kMaxLanes = 1024;
   static constexpr std::uint32_t kNoLane = 0xFFFFFFFF;
 
-  /// is_new: the lane was never used before. A request that is in flight already keeps its lane: kNoLane.
-  std::uint32_t start(RequestId request, bool& is_new) {
+  /// is_new: the lane was never used before. What is in flight already keeps its lane: kNoLane.
+  std::uint32_t start(Number number, bool& is_new) {
     is_new = false;
-    if (request == kNoRequest) return kNoLane;
-    Entry& entry = open_[request];
+    if (number == 0) return kNoLane;
+    Entry& entry = open_[number];
     if (entry.is_taken) return kNoLane;
     is_new = free_.empty();
     if (is_new && used_count_ == kMaxLanes) {
       Entry unused;
-      open_.take(request, unused);
+      open_.take(number, unused);
       is_new = false;
       return kNoLane;
     }
@@ -34,10 +35,10 @@ class OperationLanes {
     return entry.lane;
   }
 
-  /// The lane that becomes free; kNoLane when the request has none.
-  std::uint32_t complete(RequestId request) {
+  /// The lane that becomes free; kNoLane when there is none of this number.
+  std::uint32_t complete(Number number) {
     Entry entry;
-    if (!open_.take(request, entry)) return kNoLane;
+    if (!open_.take(number, entry)) return kNoLane;
     free_.push(entry.lane);
     return entry.lane;
   }
@@ -48,9 +49,12 @@ class OperationLanes {
     bool is_taken = false;
   };
 
-  RequestMap<Entry> open_;
+  IdMap<Number, Entry> open_;
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
   std::uint32_t used_count_ = 0;
 };
+
+using OperationLanes = Lanes<RequestId>;
+using RangeLanes = Lanes<std::uint64_t>;
 
 }  // namespace megascope::perfetto

@@ -1,0 +1,102 @@
+#include "plugin/nvtx/domains.h"
+
+#include <atomic>
+#include <map>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/hooks/name_table.h"
+#include "core/hooks/refusals.h"
+
+namespace megascope::nvtx {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 200;
+constexpr std::size_t kMostCategories = 1U << 16;
+
+std::atomic<std::uint32_t> g_count{1};
+
+struct Names {
+  hooks::ProcessLock lock;
+  std::vector<std::string> domains{""};  ///< the default one has no name
+  std::map<std::pair<DomainId, std::uint32_t>, std::string> categories;
+};
+Names& names() {
+  static auto* const all = new Names;
+  return *all;
+}
+
+/// Never held while the caller's memory is read.
+class Locked {
+ public:
+  Locked() noexcept : is_held_(names().lock.lock()) {}
+  ~Locked() {
+    if (is_held_) names().lock.unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  explicit operator bool() const { return is_held_; }
+
+ private:
+  bool is_held_;
+};
+
+void refuse(const char* reason) { hooks::refuse(LossCause::kRefused, reason); }
+
+}  // namespace
+
+DomainId domain(std::string_view name) noexcept {
+  if (name.empty()) {
+    refuse("an NVTX domain has no name: the default one is taken");
+    return kDefaultDomain;
+  }
+  try {
+    const std::string wanted(name.substr(0, kMostNameBytes));
+    const Locked locked;
+    if (!locked) return kDefaultDomain;
+    std::vector<std::string>& all = names().domains;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i] == wanted) return static_cast<DomainId>(i);
+    }
+    if (all.size() < kMostDomains) {
+      all.push_back(wanted);
+      g_count.store(static_cast<std::uint32_t>(all.size()), std::memory_order_release);
+      return static_cast<DomainId>(all.size() - 1);
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  refuse("there are too many NVTX domains: the default one is taken");
+  return kDefaultDomain;
+}
+
+DomainId known_domain(std::uint64_t number) noexcept {
+  return number < g_count.load(std::memory_order_acquire) ? static_cast<DomainId>(number) : kDefaultDomain;
+}
+
+void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept {
+  try {
+    std::string wanted(name.substr(0, kMostNameBytes));
+    const Locked locked;
+    if (!locked || wanted.empty()) return;
+    if (names().categories.size() < kMostCategories) names().categories[{domain, category}] = std::move(wanted);
+  } catch (const std::bad_alloc&) {
+    refuse("there is no memory for a name");
+  }
+}
+
+std::string full_name(DomainId domain, std::string_view message) {
+  std::string name;
+  if (const Locked locked; locked && domain != kDefaultDomain) name = names().domains[domain] + ":";
+  return name.append(message);
+}
+
+std::string category_name(DomainId domain, std::uint32_t category) {
+  if (const Locked locked; locked) {
+    const auto named = names().categories.find({domain, category});
+    if (named != names().categories.end()) return named->second;
+  }
+  return category == 0 ? "nvtx" : "category " + std::to_string(category);
+}
+
+}  // namespace megascope::nvtx

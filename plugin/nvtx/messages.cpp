@@ -1,0 +1,146 @@
+#include "plugin/nvtx/messages.h"
+
+#include <string.h>
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "core/hooks/hooks.h"
+#include "core/hooks/name_table.h"
+#include "core/hooks/refusals.h"
+#include "core/record/hash.h"
+#include "plugin/nvtx/wide_text.h"
+
+namespace megascope::nvtx {
+namespace {
+
+constexpr std::size_t kPlaces = 1U << 17;  ///< of a table that is never more than half full
+static_assert(kMostMessages <= kPlaces / 2);
+constexpr int kMostAlike = 8;
+constexpr std::size_t kRecent = 1U << 12;
+
+// Pages of these are there once they are used.
+constinit std::atomic<const Message*> g_table[kPlaces];
+constinit std::atomic<const Message*> g_by_number[kMostMessages + 1];
+constinit std::atomic<const Message*> g_recent[kRecent];  ///< by the address of what was said
+constinit std::atomic<DomainId> g_domain_after[kFirstReservedRegion];  ///< by region: 1 + its domain; 0: no message's
+std::uint32_t g_count = 0;
+hooks::ProcessLock g_lock;  ///< of what is added
+
+template <class Word>
+std::uint64_t word_at(const char* bytes) noexcept {
+  Word word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+/// All bytes of less than nine, some of them twice.
+std::uint64_t short_word(const char* bytes, std::size_t size) noexcept {
+  if (size >= 4) return word_at<std::uint32_t>(bytes) | word_at<std::uint32_t>(bytes + size - 4) << 32;
+  if (size == 0) return 0;
+  return word_at<std::uint8_t>(bytes) | word_at<std::uint8_t>(bytes + size / 2) << 8 | word_at<std::uint8_t>(bytes + size - 1) << 16;
+}
+
+/// Contents are compared anyhow.
+std::uint64_t hash_of(const MessageKey& key) noexcept {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
+  std::uint64_t hash = (key.text.size() ^ std::uint64_t{key.domain} << 48 ^ std::uint64_t{key.category} << 16) * kFactor;
+  constexpr std::size_t kBytes = sizeof(std::uint64_t);
+  const char* at = key.text.data();
+  const std::size_t size = key.text.size();
+  if (size < kBytes) return mix(hash ^ short_word(at, size));
+  for (const char* const last = at + size - kBytes; at < last; at += kBytes) {
+    hash = (hash ^ word_at<std::uint64_t>(at)) * kFactor;
+    hash ^= hash >> 29;
+  }
+  return mix(hash ^ word_at<std::uint64_t>(key.text.data() + size - kBytes));
+}
+
+bool is(const Message& message, const MessageKey& key, std::uint64_t hash) noexcept {
+  return message.hash == hash && message.key.domain == key.domain && message.key.category == key.category && message.key.text == key.text;
+}
+
+/// The message, or nullptr and the place where it would be.
+const Message* find(const MessageKey& key, std::uint64_t hash, std::size_t& place) noexcept {
+  for (place = hash % kPlaces;; place = (place + 1) % kPlaces) {
+    const Message* known = g_table[place].load(std::memory_order_acquire);
+    if (known == nullptr || is(*known, key, hash)) return known;
+  }
+}
+
+/// "a:b" may be what domain a says or what the default one does: such regions differ by their group.
+RegionId region_for(const MessageKey& key) {
+  const std::string name = full_name(key.domain, key.text);
+  std::string group = category_name(key.domain, key.category);
+  for (int i = 0; i < kMostAlike; ++i, group = "'" + group) {
+    const RegionId region = hooks::region(name, group);
+    if (region == kNoRegion) return kNoRegion;
+    const DomainId known = domain_of(region);
+    if (known == key.domain || known == kMostDomains) return region;
+  }
+  return kNoRegion;
+}
+
+/// Under the lock.
+const Message* add(const MessageKey& key, std::uint64_t hash, std::size_t place) {
+  const RegionId region = region_for(key);
+  if (region == kNoRegion) return nullptr;
+  auto* text = new char[key.text.size() + 1];
+  text[key.text.copy(text, key.text.size())] = '\0';
+  const auto* made = new Message{{key.domain, key.category, {text, key.text.size()}}, hash, ++g_count, region};
+  g_domain_after[region].store(static_cast<DomainId>(key.domain + 1), std::memory_order_relaxed);
+  g_by_number[made->number].store(made, std::memory_order_release);
+  g_table[place].store(made, std::memory_order_release);
+  return made;
+}
+
+const Message* find_or_add(const MessageKey& key) noexcept {
+  const std::uint64_t hash = hash_of(key);
+  std::size_t place = 0;
+  if (const Message* known = find(key, hash, place)) [[likely]] return known;
+  if (!g_lock.lock()) return nullptr;
+  const Message* found = find(key, hash, place);
+  const bool has_room = g_count < kMostMessages - kMostDomains || (key.text == kOtherText && g_count < kMostMessages);
+  try {
+    if (found == nullptr && has_room) found = add(key, hash, place);
+  } catch (const std::bad_alloc&) {
+    found = nullptr;
+  }
+  g_lock.unlock();
+  return found;
+}
+
+}  // namespace
+
+const Message* message(const MessageKey& key) noexcept {
+  const MessageKey wanted{key.domain, key.category, key.text.empty() ? kNoText : key.text};
+  if (const Message* found = find_or_add(wanted)) [[likely]] return found;
+  if (hooks::is_forked_child()) return nullptr;
+  hooks::refuse(LossCause::kRefused, "there are too many different NVTX messages: further ones are told as \"(other)\"");
+  return find_or_add({key.domain, 0, kOtherText});
+}
+
+const Message* message(const SaidText& said) noexcept {
+  if (said.text == nullptr) return message(MessageKey{said.domain, said.category, {}});
+  std::atomic<const Message*>& recent = g_recent[(reinterpret_cast<std::uintptr_t>(said.text) * 0x9E3779B97F4A7C15U >> 32) % kRecent];
+  const Message* known = recent.load(std::memory_order_acquire);
+  const bool is_it = known != nullptr && known->key.domain == said.domain && known->key.category == said.category &&
+                     strcmp(known->key.text.data(), said.text) == 0;
+  if (is_it) [[likely]] return known;
+  const Message* const found = message({said.domain, said.category, {said.text, strnlen(said.text, kMostMessageBytes)}});
+  if (found != nullptr) recent.store(found, std::memory_order_release);
+  return found;
+}
+
+const Message* message_of_number(std::uint64_t number) noexcept {
+  return number <= kMostMessages ? g_by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+DomainId domain_of(RegionId region) noexcept {
+  const DomainId after = region < kFirstReservedRegion ? g_domain_after[region].load(std::memory_order_relaxed) : DomainId{0};
+  return after == 0 ? static_cast<DomainId>(kMostDomains) : static_cast<DomainId>(after - 1);
+}
+
+}  // namespace megascope::nvtx

@@ -1,0 +1,33 @@
+#include "core/lifecycle/runtime.h"
+
+namespace megascope {
+namespace {
+
+/// Nobody begins a recording by itself in tests.
+class NoRuntime final : public Runtime {
+ public:
+  bool prepare(ItemReader) override { return false; }
+  bool uses_tsc() const override { return false; }
+  std::string clock_domain() const override { return {}; }
+  double sync_interval_s() const override { return 0; }
+  bool is_company_vouched() const override { return false; }
+  bool wants_call_sites() const override { return false; }
+  const std::string& own_run_id() const override { return name_; }
+  Recorder* begin(const StartFacts&, const std::vector<RegionDefinition>&) override { return nullptr; }
+  void end(Collective*, const Company&) override {}
+  void hook_called() override {}
+  void aborting() override {}
+  void complain(const std::string&) override {}
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+Runtime& runtime() {
+  static NoRuntime none;
+  return none;
+}
+
+}  // namespace megascope

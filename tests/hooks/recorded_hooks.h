@@ -1,0 +1,99 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/buffer/recorder.h"
+#include "core/hooks/hooks.h"
+#include "core/record/user_regions.h"
+#include "core/trace/reader.h"
+
+/// Hooks into a recorder of their own, in a process of its own for each test: a recording is for a process.
+namespace megascope::hooks {
+
+inline constexpr std::uint8_t kAll = kRegions | kTensors | kShows;
+
+class HookRecorder : public testing::Test {
+ protected:
+  HookRecorder() {
+    char name[] = "/tmp/hooks-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~HookRecorder() override {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  }
+
+  std::string path() const { return folder_ + "/rank-0.mgt"; }
+
+  /// Runs `tell` in a child process that records; true: it ended by itself with 0.
+  bool in_child(const std::function<void(Recorder&)>& tell, const StepWindow& window = {}, BufferPolicy policy = BufferPolicy::kStop,
+                std::uint64_t size_bytes = 64 << 20, bool finishes = true) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto* recorder = new Recorder({.path = path(), .size_bytes = size_bytes, .policy = policy, .use_tsc = false, .has_windows = !window.has_all()});
+      ProcessInfo info;
+      info.run_id = "test";
+      info.pid = getpid();
+      info.world_size = 8;
+      bool is_sound = recorder->open(info).is_ok();
+      open(*recorder, kAll, window);
+      tell(*recorder);
+      close();
+      if (finishes) is_sound = recorder->finish(EndState::kFinalized).is_ok() && is_sound;
+      _exit(is_sound && !testing::Test::HasFailure() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+      EXPECT_TRUE(trace::TraceFile::open(path(), file_).is_ok());
+      return file_ != nullptr;
+    }
+    return false;
+  }
+
+  /// "name[step] enter<leave" without times: nesting by indentation.
+  std::vector<std::string> outline(LocationId location = 0) const {
+    std::vector<std::string> lines;
+    std::vector<std::uint64_t> open;
+    const auto calls = file_->calls(location);
+    for (Call call; calls->next(call);) {
+      while (!open.empty() && open.back() <= call.enter_ns && open.back() != call.leave_ns) open.pop_back();
+      std::string line(open.size(), '>');
+      line += file_->definitions().region(call.region)->name;
+      if (step_told(call) >= 0) line += " " + std::to_string(step_told(call));
+      if (call.is_pending) line += " pending";
+      for (const Fact& fact : call.facts) {
+        if (value_name_of(fact) == ValueName::kContinued) line += " continued";
+      }
+      lines.push_back(line);
+      open.push_back(call.leave_ns);
+    }
+    return lines;
+  }
+  std::vector<std::int64_t> steps() const {
+    std::vector<std::int64_t> numbers;
+    const auto calls = file_->calls(0);
+    for (Call call; calls->next(call);) {
+      if (step_told(call) >= 0) numbers.push_back(step_told(call));
+    }
+    return numbers;
+  }
+  std::uint64_t losses(LossCause cause) const { return file_->definitions().losses[static_cast<std::size_t>(cause)]; }
+
+  std::string folder_;
+  std::unique_ptr<trace::TraceFile> file_;
+};
+
+/// Long enough for the clock to move.
+inline void pause() { usleep(100); }
+
+}  // namespace megascope::hooks

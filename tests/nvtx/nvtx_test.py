@@ -1,0 +1,257 @@
+"""NVTX, end to end: annotated programs, recorded with and without MPI, preloaded and not, through the readers of every format.
+
+  nvtx_test.py MEGASCOPE ANNOTATED ANNOTATED_ALONE SCOPED TOOLS TRACE_PROCESSOR MPIRUN...
+"""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MEGASCOPE, ANNOTATED, ALONE, SCOPED, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+sys.path.insert(0, TOOLS)
+import launch  # noqa: E402
+
+LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "RANK", "WORLD_SIZE", "MEGASCOPE_", "NVTX_")
+STEPS = 5
+WIDE = "gr\u00f6\u00dfe \u2264 \U0001F600"
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="nvtx_test.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def environment(self, **more):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
+        return {**clean, **{name: str(value) for name, value in more.items()}}
+
+    def call(self, *command, code=0, **more):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, errors="replace", timeout=100,
+                              env=self.environment(**more))
+        self.assertEqual(done.returncode, code, f"{command}\n{done.stdout}{done.stderr}")
+        self.said = done.stderr
+        return done.stdout
+
+    def settings(self, preload=True, **more):
+        loaded = {"LD_PRELOAD": LIBRARY} if preload else {}
+        return {"NVTX_INJECTION64_PATH": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off",
+                **loaded, **more}
+
+    def record(self, *words, ranks=2, **more):
+        return self.call(*MPIRUN, *launch.setting(MPIRUN, **self.settings(**more)), "-n", str(ranks), ANNOTATED, *map(str, words))
+
+    def record_alone(self, *words, program=ALONE, code=0, **more):
+        return self.call(program, *map(str, words), code=code, **self.settings(**more))
+
+    def report(self, folder=None):
+        return json.loads(self.call(MEGASCOPE, "report", folder or self.run_folder, "--json"))
+
+    def stored_report(self):
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def counts(self, report):
+        return {name: row["count"] for name, row in report["regions"].items() if name != "probe"}
+
+    def events(self):
+        trace = os.path.join(self.run_folder, "trace.json.gz")
+        if not os.path.exists(trace):
+            self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome")
+        with gzip.open(trace, "rt", encoding="utf-8", errors="replace") as file:
+            events = json.load(file)
+        return events["traceEvents"] if isinstance(events, dict) else events
+
+    def judge_otf2(self):
+        judged = subprocess.run(["/usr/bin/python3", os.path.join(TOOLS, "check_otf2.py"), os.path.join(self.run_folder, "trace.otf2")],
+                                capture_output=True, text=True, check=False)
+        self.assertEqual(judged.returncode, 0, judged.stdout[-3000:] + judged.stderr[-3000:])
+        return json.loads(judged.stdout)
+
+    def query(self, sql):
+        if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
+            self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
+        trace = os.path.join(self.run_folder, "trace.perfetto-trace")
+        result = subprocess.run(["node", os.path.join(TOOLS, "trace_processor", "query.mjs"), trace, sql], capture_output=True, text=True,
+                                check=False, env={**os.environ, "TRACE_PROCESSOR": PROCESSOR})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+
+PLAIN = {"train": STEPS, "solver:factorize": STEPS, WIDE: STEPS, "backward": STEPS}
+
+
+class WithMpi(Case):
+    def test_ranges_are_regions_around_the_calls_of_mpi(self):
+        self.assertEqual(self.record(STEPS).splitlines(), ["recorded 1"] * 2)
+        for report in (self.report(), self.stored_report()):
+            self.assertEqual(self.counts(report), {name: 2 * count for name, count in PLAIN.items()})
+            self.assertEqual(report["functions"]["MPI_Barrier"]["calls"], 2 * (STEPS + 1))
+            self.assertEqual(sum(report["losses"].values()), 0)
+            times = {name: row["time_s"] for name, row in report["regions"].items()}
+            self.assertLess(times[WIDE], times["solver:factorize"])
+            self.assertLess(times["solver:factorize"], times["train"])
+
+    def test_where_it_is_not_asked_for_nothing_is_recorded(self):
+        for settings in ({"MEGASCOPE_TRACE": "calls"}, {"NVTX_INJECTION64_PATH": "/nowhere/tool.so"}):
+            self.run_folder = os.path.join(self.folder, next(iter(settings)))
+            said = self.record(STEPS, **settings)
+            self.assertEqual(said.splitlines(), ["recorded 0"] * 2)
+            self.assertEqual(self.report()["regions"], {})
+        self.assertEqual(self.call(*MPIRUN, "-n", "2", ANNOTATED, "1").splitlines(), ["recorded 0"] * 2)
+
+    def test_ranges_before_mpi_and_behind_it_are_passed_over(self):
+        self.record(1, "early", ranks=1)
+        self.assertEqual(self.counts(self.report()), {})
+        self.assertEqual(self.stored_report()["losses"]["unbalanced"], 1)  # pushed before, popped behind MPI_Init
+
+    def test_a_program_that_is_not_preloaded_is_recorded_without_its_calls(self):
+        self.record(STEPS, preload=False)
+        self.assertIn("calls of MPI are not recorded", self.said)
+        self.assertNotIn("cannot be seen", self.said)
+        parts = [os.path.join(self.folder, name, part) for name in os.listdir(self.folder) for part in os.listdir(os.path.join(self.folder, name))
+                 if part.startswith("solo-")]
+        self.assertEqual(sorted(os.path.basename(part) for part in parts), ["solo-0", "solo-1"])
+        joined = os.path.join(self.folder, "joined")
+        self.call(MEGASCOPE, "join", *parts, "-o", joined)
+        report = self.report(joined)
+        self.assertEqual(self.counts(report), {name: 2 * count for name, count in PLAIN.items()})
+        self.assertEqual(report["functions"], {})
+
+    def test_otf2_and_perfetto_have_all(self):
+        self.record(STEPS, ranks=1, MEGASCOPE_TRACE="full", MEGASCOPE_EXPORT="otf2+perfetto")
+        self.judge_otf2()
+        rows = self.query("select s.name as name, s.category as category, count(*) as count from slice s where s.category != 'coll' "
+                          "group by 1, 2 order by 1")
+        found = {row["name"]: (row["category"], row["count"]) for row in rows}
+        self.assertEqual({name: found.get(name) for name in PLAIN},
+                         {"train": ("nvtx", STEPS), "solver:factorize": ("numerics", STEPS), WIDE: ("nvtx", STEPS), "backward": ("nvtx", STEPS)})
+        rows = self.query("select a.key as key, a.int_value as whole, a.real_value as real from args a join slice s on s.arg_set_id = a.arg_set_id "
+                          "where s.name in ('train', 'solver:factorize') and a.key like '%payload%' order by s.ts")
+        values = [row["whole"] if row["whole"] is not None else row["real"] for row in rows]
+        self.assertEqual(values, [value for step in range(STEPS) for value in (step - 1, step + 0.5)])
+
+
+class Alone(Case):
+    def test_numbers_colors_and_categories_in_full(self):
+        self.record_alone(STEPS, preload=False, MEGASCOPE_TRACE="full")
+        arguments = [(event["name"], event["cat"], event.get("args", {})) for event in self.events() if event["ph"] == "X"][1:]
+        one = lambda step: [("train", "nvtx", {"payload": step - 1, "argb": 0xFF336699}),  # noqa: E731
+                            ("solver:factorize", "numerics", {"real_payload": step + 0.5, "category": 7}), (WIDE, "nvtx", {}), ("backward", "nvtx", {})]
+        self.assertEqual(arguments, [row for step in range(STEPS) for row in one(step)])
+        self.assertEqual([event["name"] for event in self.events() if event["ph"] == "i"], ["checkpoint"])
+
+    def test_preloaded_named_or_both_is_the_same(self):
+        for preload in (False, True):
+            self.run_folder = os.path.join(self.folder, str(preload))
+            self.record_alone(STEPS, preload=preload)
+            self.assertEqual(self.counts(self.report()), PLAIN)
+            self.assertEqual([event.get("args") for event in self.events() if event["ph"] == "X" and event["name"] == "train"], [None] * STEPS)
+
+    def test_megascope_run_names_the_library(self):
+        self.call(MEGASCOPE, "run", "--", ALONE, str(STEPS), MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="none")
+        self.assertEqual(self.counts(self.report()), PLAIN)
+        said = self.call(MEGASCOPE, "run", "--", ALONE, "1", NVTX_INJECTION64_PATH="/nowhere/tool.so")
+        self.assertEqual(said, "recorded 0\n")  # another tool's is left alone
+
+    def test_another_copy_of_the_library_hands_over(self):
+        copy = os.path.join(self.folder, "libmegascope.so")
+        shutil.copy(LIBRARY, copy)
+        self.record_alone(STEPS, NVTX_INJECTION64_PATH=copy)
+        self.assertEqual(self.counts(self.report()), PLAIN)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["libmegascope.so", "run"])
+
+    def test_ranges_that_overlap(self):
+        self.record_alone(STEPS, "ranges", MEGASCOPE_EXPORT="otf2+perfetto")
+        for report in (self.report(), self.stored_report()):
+            self.assertEqual(self.counts(report), {"io:load": STEPS, "compute": STEPS, "send": STEPS, "handed over": STEPS, "endless": 1})
+            self.assertEqual(sum(report["losses"].values()), 0)
+            self.assertGreater(report["regions"]["send"]["time_s"], STEPS * 0.001)  # a pause of a millisecond lies inside
+        events = self.events()
+        begun = {event["id2"]["local"]: event for event in events if event["ph"] == "b"}
+        ended = {event["id2"]["local"]: event for event in events if event["ph"] == "e"}
+        self.assertEqual(len(begun), 3 * STEPS + 1)
+        self.assertEqual([begun[name]["name"] for name in begun if name not in ended], ["endless"])
+        for name, event in ended.items():
+            self.assertEqual(event["name"], begun[name]["name"])
+            self.assertLess(begun[name]["ts"], event["ts"])
+            self.assertEqual(event["tid"] != begun[name]["tid"], event["name"] == "handed over")
+        self.judge_otf2()
+        self.assertEqual(self.query("select name, value from stats where severity in ('error', 'data_loss') and value > 0"), [])
+        rows = self.query("select s.name as name, count(*) as count, min(s.dur) as least from slice s join track t on t.id = s.track_id "
+                          "where t.name = 'ranges' group by 1 order by 1")
+        self.assertEqual({row["name"]: row["count"] for row in rows}, {"io:load": STEPS, "send": STEPS, "handed over": STEPS, "endless": 1})
+        self.assertEqual([row["least"] for row in rows if row["name"] == "endless"], [-1])  # as the trace processor tells what never ends
+
+    def test_misuse_is_counted_and_the_program_goes_on(self):
+        self.record_alone(1, "misuse", MEGASCOPE_EXPORT="otf2+perfetto+chrome")
+        report = self.stored_report()
+        self.assertEqual((report["losses"]["unbalanced"], report["losses"]["refused"]), (5, 5))
+        for counts in (self.counts(report), self.counts(self.report())):
+            self.assertEqual({name: counts[name] for name in ("a", "b", "(no message)", "deep", "other:crossing", "inner", "never popped", "x\ufffd\ufffdy")},
+                             {"a": 1, "b": 1, "(no message)": 5, "deep": 255, "other:crossing": 1, "inner": 1, "never popped": 1, "x\ufffd\ufffdy": 1})
+        inner = [event.get("args", {}) for event in self.events() if event["ph"] == "X" and event["name"] == "inner"]
+        self.assertEqual(inner, [{}, {"continued": 1}])
+        self.judge_otf2()
+
+    def test_more_names_than_are_told_apart(self):
+        self.record_alone(1, "names")
+        report = self.stored_report()
+        regions = self.counts(report)
+        further = report["losses"]["refused"]
+        self.assertEqual(regions["(further messages)"], further)
+        self.assertEqual(sum(regions.values()), 100000)
+        self.assertGreater(100000 - further, 50000)
+
+    def test_threads_and_their_names(self):
+        self.record_alone(1, "threads")
+        report = self.stored_report()
+        self.assertEqual(sum(report["losses"].values()), 0)
+        for counts in (self.counts(report), self.counts(self.report())):
+            self.assertEqual(counts.pop("process"), 20000)
+            self.assertEqual(counts.pop("the thread dies in it"), 20)
+            self.assertEqual(counts.pop("of the chief"), 1)
+            self.assertEqual(counts, {f"shared {i}": 400 for i in range(50)})
+        names = [event["args"]["name"] for event in self.events() if event["ph"] == "M" and event["name"] == "thread_name"]
+        self.assertEqual(sorted(names), sorted(["chief"] + [f"worker {i}" for i in range(20)]))
+
+    def test_a_forked_child_records_nothing(self):
+        self.record_alone(1, "fork")
+        self.assertEqual(self.counts(self.report()), {"before fork": 1, "range": 1})
+        self.assertEqual(sum(self.stored_report()["losses"].values()), 0)
+
+    def test_a_kill_keeps_what_was_told(self):
+        self.record_alone(1, "kill", code=-9)
+        self.call(MEGASCOPE, "recover", self.run_folder)
+        self.assertEqual(self.counts(self.report()), {"open range": 1, "pushed": 1})
+        shown = [(event["ph"], event["name"], event.get("args", {}).get("unfinished", False)) for event in self.events() if event["ph"] in "Xb"][1:]
+        self.assertEqual(sorted(shown), [("X", "pushed", True), ("b", "open range", False)])
+
+    def test_ranges_that_are_never_ended_are_bounded(self):
+        self.record_alone(1, "leak")
+        report = self.stored_report()
+        self.assertEqual(self.counts(report)["leaked"] + report["losses"]["refused"], 20000)
+        self.assertGreater(self.counts(report)["leaked"], 10000)
+
+    def test_cpp(self):
+        self.record_alone(program=SCOPED, MEGASCOPE_TRACE="full")
+        self.assertEqual(self.counts(self.report()), {"step of the program": 3, "overlap": 3, "solver:solve": 3, "solver:set up": 3})
+        events = self.events()
+        self.assertEqual([event["args"] for event in events if event["name"] == "solver:set up"],
+                         [{"real_payload": step + 0.25, "category": 7, "argb": 0xFF7FFF00} for step in range(3)])
+        self.assertEqual([event["args"] for event in events if event["name"] == "step of the program"], [{"real_payload": 2.0 ** 63}] * 3)
+        self.assertEqual({event["cat"] for event in events if event["name"] == "solver:set up"}, {"numerics"})
+        self.assertEqual([event["ph"] for event in events if event["name"] == "solver:converged"], ["i"] * 3)
+        self.assertEqual(sum(self.stored_report()["losses"].values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
