@@ -121,6 +121,9 @@ report::RunReport Session::report() {
     notes_.emplace_back("only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and the program "
                         "began none (megascope_step_begin)");
   }
+  if (talk_ != nullptr) {
+    for (std::string& note : talk_->notes()) notes_.push_back(std::move(note));
+  }
   Profile profile;
   report::RankFacts facts;
   {
