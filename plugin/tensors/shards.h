@@ -37,7 +37,7 @@ struct ShardFacts {
   std::int32_t layer = kNoLayer;
   TensorKind kind = TensorKind::kOther;
   bool is_split = false;
-  std::string_view split_group;  ///< dimension of the layout along which it is split
+  std::string_view split_group{};  ///< dimension of the layout along which it is split
 };
 
 /// How a rank's part goes into the whole.

@@ -41,6 +41,8 @@ TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
 void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.lowest_step = std::min(mine.lowest_step, theirs.lowest_step);
   mine.highest_step = std::max(mine.highest_step, theirs.highest_step);
+  mine.lowest_next = std::min(mine.lowest_next, theirs.lowest_next);
+  mine.highest_next = std::max(mine.highest_next, theirs.highest_next);
   mine.flags |= theirs.flags;
   mine.lowest_layout = std::min(mine.lowest_layout, theirs.lowest_layout);
   mine.highest_layout = std::max(mine.highest_layout, theirs.highest_layout);

@@ -12,6 +12,9 @@
 /// number of tensors that is the same on all ranks.
 namespace megascope::tensors {
 
+/// The step that follows the last one.
+inline constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
+
 /// Room for tensors in a block: a power of two in between.
 inline constexpr std::uint32_t kLeastSlots = 64;
 inline constexpr std::uint32_t kFirstSlots = 1024;
@@ -36,6 +39,8 @@ struct StepHeader {
   std::uint32_t used = 0;        ///< slots that hold a tensor; ascending key
   std::int64_t lowest_step = std::numeric_limits<std::int64_t>::max();  ///< that the statistics are of; equal if ranks agree
   std::int64_t highest_step = std::numeric_limits<std::int64_t>::min();
+  std::int64_t lowest_next = std::numeric_limits<std::int64_t>::max();  ///< and the step that follows it
+  std::int64_t highest_next = std::numeric_limits<std::int64_t>::min();
   std::uint64_t flags = 0;
   std::uint64_t lowest_layout = std::numeric_limits<std::uint64_t>::max();  ///< hash of the groups' names and sizes; as the steps
   std::uint64_t highest_layout = 0;

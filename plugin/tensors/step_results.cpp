@@ -16,7 +16,7 @@ void StepTalk::note(Problem problem, const std::string& example) {
 std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) {
   if ((header.flags & kAbsent) != 0) return kRanksAbsent;
   if ((header.flags & kSpoiled) != 0) return kBackwards;
-  if (header.lowest_step != header.highest_step) return kStepsDiffer;
+  if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next) return kStepsDiffer;
   if ((header.flags & kBadPlaces) != 0) return kWrongSize;
   if (header.lowest_layout != header.highest_layout || header.place_sum != place_total_) return kGroupsDiffer;
   return std::nullopt;

@@ -48,7 +48,7 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
   told_step_ = step_;
-  step_ = step;
+  next_step_ = step_ = step;
   return true;
 }
 
@@ -94,6 +94,7 @@ StepHeader StepTalk::own_header() {
   StepHeader header;
   header.slots = slots_;
   header.lowest_step = header.highest_step = told_step_;
+  header.lowest_next = header.highest_next = next_step_;
   header.flags = (is_spoiled_ ? kSpoiled : 0) | (layout_.is_whole() ? 0 : kBadPlaces);
   header.lowest_layout = header.highest_layout = layout_.hash();
   header.place_sum = hash_of_place(layout_.place());
@@ -114,8 +115,9 @@ void StepTalk::fill(std::span<std::byte> block) noexcept {
     fill_absent(block);
   }
   told_step_ = step_;  // should a block follow that no step begins
+  next_step_ = kNoStep;
   is_spoiled_ = false;
-  own_ns_ = wait_ns_ = 0;
+  step_ns_ = own_ns_ = wait_ns_ = 0;
 }
 
 void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {

@@ -109,6 +109,7 @@ class StepTalk final : public ControlPort {
   std::uint32_t slots_ = kFirstSlots;
   std::int64_t step_ = -1;       ///< that has begun
   std::int64_t told_step_ = -1;  ///< that the next block is of
+  std::int64_t next_step_ = kNoStep;
   bool is_spoiled_ = false;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t step_ns_ = 0;

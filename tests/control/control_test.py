@@ -188,20 +188,17 @@ class BadInput(Case):
 
     def test_fewer_steps_on_one_rank(self):
         self.run_program("fewer", 2, MEGASCOPE_STEP_WAIT=0.3)
-        self.assertEqual(self.norms()[:3], self.right(0, 1, 2))
-        self.assertLessEqual(len(self.norms()), 4)
+        self.assertEqual(self.norms(), self.right(0, 1, 2))
         self.assertLess(self.took_s, 20)
 
     def test_steps_on_some_ranks_only(self):
         self.run_program("some", 2, MEGASCOPE_STEP_WAIT=0.3)
-        self.assertEqual(self.norms(), self.right(0))
+        self.assertEqual(self.norms(), [])
         self.assert_note("ranks were in different steps when they told their statistics")
 
     def test_steps_that_go_backwards_on_one_rank(self):
         self.run_program("back", 2)
-        self.assertEqual(self.norms()[:3], self.right(0, 1, 2))
-        self.assertIn(self.right(7)[0], self.norms())
-        self.assertNotIn(self.right(4)[0], self.norms())
+        self.assertEqual(self.norms(), self.right(0, 1, 2, 4, 5, 6, 7))
         self.assertGreater(self.report()["losses"]["unbalanced"], 0)
 
     def test_steps_that_go_backwards_everywhere(self):

@@ -25,11 +25,11 @@ TEST(Shards, WhatIsSplitIsWholeOverItsGroup) {
 }
 
 TEST(Shards, DataIsWholeOverReplicasAndUnreducedGradientsAreApart) {
-  const ShardFacts activation{.name = "x", .kind = TensorKind::kActvOut};
+  const ShardFacts activation{.name = "x", .layer = 0, .kind = TensorKind::kActvOut};
   EXPECT_EQ(shard_of(activation, cube(0)).parts, 2U);
   EXPECT_EQ(shard_of(activation, cube(0)).origin, shard_of(activation, cube(2)).origin);
   EXPECT_NE(shard_of(activation, cube(0)).origin, shard_of(activation, cube(1)).origin);
-  const ShardFacts gradient{.name = "g", .kind = TensorKind::kGradUnreduced};
+  const ShardFacts gradient{.name = "g", .layer = 0, .kind = TensorKind::kGradUnreduced};
   EXPECT_NE(shard_of(gradient, cube(0)).key, shard_of(gradient, cube(2)).key);
   EXPECT_EQ(shard_of(gradient, cube(2)).apart, "dp 1");
   EXPECT_EQ(shard_of(gradient, cube(2)).parts, 1U);

@@ -13,7 +13,12 @@ namespace {
 using Block = std::vector<std::byte>;
 
 TensorSlot slot(std::uint64_t key, std::uint32_t owner, double value, std::uint32_t origin = 0) {
-  TensorSlot made{.key = key, .origin = origin, .owner = owner, .parts = 1, .wanted_parts = 2};
+  TensorSlot made;
+  made.key = key;
+  made.origin = origin;
+  made.owner = owner;
+  made.parts = 1;
+  made.wanted_parts = 2;
   made.statistics = {.count = 1, .min = value, .max = value, .sum = value, .sum_of_squares = value * value};
   return made;
 }
@@ -106,33 +111,39 @@ TEST(StepBlock, LeavesOutTheGreatestKeysAndCountsThem) {
 }
 
 TEST(StepBlock, WhateverTheOrderTheResultIsThatOfAMap) {
-  std::mt19937 generator(7);
+  std::mt19937 engine(7);
+  const auto below = [&engine](std::uint32_t most) { return static_cast<std::uint32_t>(engine() % most); };
   for (int round = 0; round < 50; ++round) {
     constexpr std::uint32_t kRanks = 9;
     std::map<std::uint64_t, TensorSlot> wanted;
     std::vector<Block> blocks;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       std::map<std::uint64_t, TensorSlot> mine;
-      const std::uint32_t count = generator() % 70;
+      const std::uint32_t count = below(70);
       for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint64_t key = generator() % 120;
-        mine[key] = slot(key, rank, static_cast<double>(generator() % 64), generator() % 2);
+        const std::uint64_t key = below(120);
+        mine[key] = slot(key, rank, static_cast<double>(below(64)), below(2));
       }
       std::vector<TensorSlot> sorted;
       for (const auto& [key, one] : mine) sorted.push_back(one);
       blocks.push_back(block_of(64, sorted));
       sorted.resize(std::min<std::size_t>(sorted.size(), 64));
       for (const TensorSlot& one : sorted) {
-        TensorSlot& there = wanted.try_emplace(one.key, TensorSlot{.key = one.key, .origin = 9}).first->second;
-        if (one.origin > there.origin) continue;
-        if (one.origin < there.origin) there = {.key = one.key, .origin = one.origin, .owner = one.owner};
+        const auto [found, is_new] = wanted.try_emplace(one.key);
+        TensorSlot& there = found->second;
+        if (!is_new && one.origin > there.origin) continue;
+        if (is_new || one.origin < there.origin) {
+          there = {};
+          there.origin = one.origin;
+          there.owner = one.owner;
+        }
         ++there.parts;
         there.statistics.merge(one.statistics);
       }
     }
-    std::shuffle(blocks.begin(), blocks.end(), generator);
+    std::shuffle(blocks.begin(), blocks.end(), engine);
     while (blocks.size() > 1) {  // pairs, as a tree of any shape
-      const std::size_t from = generator() % (blocks.size() - 1) + 1;
+      const std::size_t from = below(static_cast<std::uint32_t>(blocks.size()) - 1) + 1;
       merge_blocks(start(blocks[from]), start(blocks[0]));
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(from));
     }

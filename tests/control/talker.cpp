@@ -66,7 +66,7 @@ void show(const Shown& tensor, std::int64_t step) {
 }
 
 void work(std::int64_t step) {
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_mode != "sleep") MPI_Barrier(MPI_COMM_WORLD);
   if (g_mode == "sleep" && g_rank == 1 && step == 3) std::this_thread::sleep_for(std::chrono::milliseconds(900));
   if (g_mode == "die" && g_rank == 1 && step == 3) _exit(7);
   if (g_mode == "hidden" && g_rank == 1 && step >= 4) return;
@@ -122,9 +122,9 @@ void run(std::int64_t steps) {
   std::int64_t mine = steps;
   if (g_mode == "fewer" && g_rank == 1) mine = steps / 2;
   for (std::int64_t number = 0; number < mine; ++number) {
+    if (g_mode == "back" && g_rank == 1 && number == 4) megascope_step_begin(2);
     const bool is_odd_one = g_rank == 1 && number % 2 == 1;
     if (g_mode == "some" && is_odd_one) work(number);
-    else if (g_mode == "back" && g_rank == 1 && number == 4) step(2);
     else if (g_mode == "backall" && number == 4) step(2);
     else if (g_mode == "skip") step(10 * number + 5);
     else step(number);
