@@ -119,12 +119,16 @@ std::vector<std::string> StepTalk::notes() const {
       "parts of a tensor were not shown",
       "there was no room for all tensors",
       "a tensor is split along a group that was not told",
-      "this rank stopped telling its statistics"};
+      "a rank stopped telling its statistics"};
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < kProblemCount; ++i) {
     const Complaint& complaint = complaints_[i];
     if (complaint.count == 0) continue;
+    if (i == kStopped) {
+      sentences.push_back("rank " + std::to_string(layout_.world_rank) + " told no more statistics over all ranks: " + complaint.example);
+      continue;
+    }
     sentences.push_back("statistics over all ranks were left out " + std::to_string(complaint.count) + (complaint.count == 1 ? " time: " : " times: ") +
                         kSentences[i] + " (" + (complaint.count == 1 ? "" : "first: ") + complaint.example + ")");
   }

@@ -154,12 +154,14 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
 
 /// Rank 0, from what all said.
 void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
+  if (has_bad_element && capture_count_ != 0 && word_.capture_number == 0) {
+    word_.capture_number = 1;
+    word_.capture_count = capture_count_;
+  }
   most_used_ = std::max(most_used_, header.used);
+  if (most_used_ == 0) return;  // nothing has been shown yet: it may be much
   const std::uint64_t wanted = header.dropped != 0 ? header.used + header.dropped : most_used_;
   word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
-  if (!has_bad_element || capture_count_ == 0 || word_.capture_number != 0) return;
-  word_.capture_number = 1;
-  word_.capture_count = capture_count_;
 }
 
 }  // namespace megascope::tensors
