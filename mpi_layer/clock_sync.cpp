@@ -66,11 +66,11 @@ ClockSync::ClockSync(Collective& world, bool use_tsc, double interval_s, std::ui
       settings_(settings), next_collective_(kNeverSynced) {}
 
 /// One reduction: a bit is set in all, or in none.
-bool ClockSync::is_same_everywhere(std::uint64_t value) {
-  const std::array<std::uint64_t, 2> mine{value, ~value};
-  std::array<std::uint64_t, 2> all{};
+std::array<bool, 2> ClockSync::are_same_everywhere(std::uint64_t first, std::uint64_t second) {
+  const std::array<std::uint64_t, 4> mine{first, ~first, second, ~second};
+  std::array<std::uint64_t, 4> all{};
   const int rc = twin<Fn::Allreduce>()(mine.data(), all.data(), static_cast<int>(sizeof all), g_handles.byte, g_handles.op_band, comm_);
-  return rc == MPI_SUCCESS && all[0] == ~all[1];
+  return {rc == MPI_SUCCESS && all[0] == ~all[1], rc == MPI_SUCCESS && all[2] == ~all[3]};
 }
 
 Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
@@ -79,7 +79,8 @@ Wire ClockSync::wire(std::uint32_t round, std::uint64_t patience_ns) const {
 
 std::string ClockSync::find_domains(const std::string& claimed) {
   const std::uint64_t claimed_id = clock_domain_id(claimed);
-  const bool is_one_claim = is_same_everywhere(claimed_id);
+  const auto [is_one_claim, has_same_settings] = are_same_everywhere(claimed_id, mix(settings_, interval_ns_));
+  has_same_settings_ = has_same_settings;
   MPI_Comm members = comm_;
   bool is_sound = true;
   if (!is_one_claim) {
@@ -96,8 +97,7 @@ std::string ClockSync::find_domains(const std::string& claimed) {
   is_sound = find_leaders(id).is_ok() && is_sound;
   // All compare clocks, or nobody does.
   if (!is_same_everywhere(is_sound ? 1 : mix(id, 2))) leaders_.clear();
-  const std::uint64_t settings = mix(settings_, interval_ns_);
-  if (is_same_everywhere(settings) && has_several_domains() && interval_ns_ != 0) next_collective_ = kFirstCollective;
+  if (has_same_settings_ && has_several_domains() && interval_ns_ != 0) next_collective_ = kFirstCollective;
   last_measured_ns_ = last_planned_ns_ = clock::monotonic_ns();
   return name;
 }

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class ClockSync {
   /// The lowest rank of each domain asks that of another one, along a binomial tree: O(log domains) rounds. false: this
   /// process did not ask. In MPI_Init and MPI_Finalize.
   bool measure(ClockSample& sample);
+  /// Is `settings` the same on all ranks? After find_domains().
+  bool has_same_settings() const noexcept { return has_same_settings_; }
   bool has_several_domains() const noexcept { return leaders_.size() > 1; }
 
   /// The number of the collective on MPI_COMM_WORLD at which after_collective() is due; kNeverSynced: at none.
@@ -40,7 +43,8 @@ class ClockSync {
     std::int32_t rank;
     std::uint64_t domain;
   };
-  bool is_same_everywhere(std::uint64_t value);
+  std::array<bool, 2> are_same_everywhere(std::uint64_t first, std::uint64_t second);
+  bool is_same_everywhere(std::uint64_t value) { return are_same_everywhere(value, value)[0]; }
   bool check_domain(MPI_Comm members, std::int32_t& namer);
   Status find_leaders(std::uint64_t domain);
   Wire wire(std::uint32_t round, std::uint64_t patience_ns) const;
@@ -53,6 +57,7 @@ class ClockSync {
   bool use_tsc_;
   std::uint64_t interval_ns_;
   std::uint64_t settings_;
+  bool has_same_settings_ = false;
   std::vector<Leader> leaders_;  ///< of all domains, ascending rank; empty when there is one domain
   std::uint32_t next_collective_;
   // On rank 0:

@@ -15,6 +15,7 @@
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/other_tool.h"
 #include "mpi_layer/regions.h"
+#include "mpi_layer/step_control.h"
 
 namespace megascope::mpi {
 namespace {
@@ -99,18 +100,29 @@ void find_others() {
   if (g_world == nullptr) g_company = {.is_complete = false, .missing = {}, .reason = "MPI made no communicator for it"};
 }
 
-/// Equal where the same functions are looked at.
-std::uint64_t selection_hash() {
+/// Equal where the same functions are looked at, and the same is wanted of steps.
+std::uint64_t settings_hash(int thread_level) {
   std::uint64_t hash = 0;
   for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
-  return hash;
+  const ControlPlan plan = runtime().control_plan();
+  return mix(hash, plan.port == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
+}
+
+/// Where steps begin ranks talk, if all of them are here and want the same.
+void find_step_talk(int thread_level) {
+  const ControlPlan plan = runtime().control_plan();
+  const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings() : g_world_size == 1;
+  if (is_agreed) return open_step_control(g_world, plan, thread_level);
+  if (plan.port == nullptr) return;
+  runtime().complain("no statistics over all ranks: " + std::string(g_world != nullptr ? "ranks have different settings (MEGASCOPE_*) or thread levels"
+                                                                                      : "not all ranks have the library"));
 }
 
 /// Where this process's clock lies among those of the others.
 void place_clock(StartFacts& facts) {
   facts.clock_domain = runtime().clock_domain();
   if (g_world == nullptr) return;
-  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(), selection_hash());
+  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(), settings_hash(facts.thread_level));
   facts.clock_domain = g_clock_sync->find_domains(facts.clock_domain);
   ClockSample sample;
   if (g_clock_sync->measure(sample)) facts.clock_samples.push_back(sample);
@@ -143,6 +155,7 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
   find_others();
   const std::uint64_t found_ns = clock::monotonic_ns();
   place_clock(facts);
+  find_step_talk(facts.thread_level);
   facts.company_ns = found_ns - alone_ns;
   facts.clocks_ns = clock::monotonic_ns() - found_ns;
   if (!g_company.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_company);
@@ -177,6 +190,7 @@ void record_end(Interface interface) noexcept {
 
 void before_finalize(Interface interface) noexcept {
   if (is_forked_child()) return;
+  if (g_step_control != nullptr) g_step_control->finish();
   if (Recorder* active = recorder()) {
     const std::uint64_t begin = now();
     record_end(interface);

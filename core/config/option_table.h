@@ -11,6 +11,7 @@
 #define MEGASCOPE_CLOCKS(X) X(kAuto, "auto") X(kTsc, "tsc") X(kMonotonic, "monotonic")
 #define MEGASCOPE_REPORT_STYLES(X) X(kFull, "full") X(kShort, "short") X(kOff, "off")
 #define MEGASCOPE_GRANULARITIES(X) X(kCalls, "calls") X(kBase, "base") X(kFull, "full")
+#define MEGASCOPE_CONTROLS(X) X(kAuto, "auto") X(kOn, "on") X(kOff, "off")
 #define MEGASCOPE_EXPORT_FORMATS(X) \
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
@@ -89,6 +90,19 @@
     "Tensors of which statistics are recorded as counters whenever the program shows them: count, NaN, infinite, smallest, " \
     "largest, mean and norm. They are computed inside the program's call.", \
     "*.weight+loss") \
+  X(control, Control, "MEGASCOPE_CONTROL", "auto", "", \
+    Accepts::words(MEGASCOPE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "", \
+    "Whether all ranks talk when a step of the program begins: their statistics are merged, and what is decided takes effect on all " \
+    "at the same step. auto: where MEGASCOPE_TENSORS asks for statistics.", \
+    "on") \
+  X(step_wait, Seconds, "MEGASCOPE_STEP_WAIT", "1", "", Accepts::seconds(86400), "seconds", \
+    "How long a rank waits for the others where a step begins that needs to know what was decided two steps before. One whose time " \
+    "runs out decides no more with them, and says so.", \
+    "0.2") \
+  X(nan_steps, Count, "MEGASCOPE_NAN_STEPS", "0", "", Accepts::count(0, 1ULL << 62), "", \
+    "How many steps all ranks record, whatever MEGASCOPE_STEP_START and its like choose, once a tensor of MEGASCOPE_TENSORS has " \
+    "a NaN or infinite element on any of them. Once a run.", \
+    "5") \
   X(without_mpi, bool, "MEGASCOPE_WITHOUT_MPI", "0", "", Accepts::on_off(), "", \
     "Records from the program's first hook on, though an MPI library is loaded: for programs that never start it. Without one " \
     "that is so anyhow.", \

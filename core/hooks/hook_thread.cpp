@@ -122,6 +122,15 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
   }
 }
 
+KeptWhile::KeptWhile() noexcept : thread_(thread_for(kRegions)) {
+  if (thread_ == nullptr || !thread_->is_outside) thread_ = nullptr;
+  else thread_->buffer->keep(true);
+}
+
+KeptWhile::~KeptWhile() {
+  if (thread_ != nullptr) thread_->buffer->keep(false);
+}
+
 void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
 
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {

@@ -98,6 +98,29 @@ bool is_kept() noexcept;
 using WindowFollower = void (*)(bool is_kept);
 void set_window_follower(WindowFollower follower) noexcept;
 
+/// Called by the thread that begins a step, between the step before and this one, ahead of what decides whether it is recorded. One
+/// follower. No step of ours is open then.
+using StepFollower = void (*)(std::int64_t step);
+void set_step_follower(StepFollower follower) noexcept;
+/// Steps from `first` on, `count` of them, are recorded whatever the window says. Replaces what was said before.
+void also_keep(std::int64_t first, std::int64_t count) noexcept;
+
+/// While it lives, what the calling thread tells is kept in the trace though the step that it is in is not: what is told late of
+/// one that was. No region is entered or left meanwhile.
+class KeptWhile {
+ public:
+  KeptWhile() noexcept;
+  ~KeptWhile();
+  KeptWhile(const KeptWhile&) = delete;
+  KeptWhile& operator=(const KeptWhile&) = delete;
+
+ private:
+  HookThread* thread_;  ///< nullptr: it is kept anyhow, or nothing is recorded
+};
+
+/// Grows with each place in a parallel group that is told.
+std::uint32_t places_version() noexcept;
+
 /// From now on what is told is recorded there. gate: kRegions … of hook_thread.h. recorder outlives the process.
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept;
 /// And now no longer, for good.

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <new>
 #include <string>
 
@@ -10,6 +11,8 @@
 namespace megascope::hooks {
 namespace {
 
+std::atomic<std::uint32_t> g_version{0};
+
 /// nullptr: refused.
 Recorder* recorder_of_places() noexcept {
   Recorder* active = recorder();
@@ -18,6 +21,8 @@ Recorder* recorder_of_places() noexcept {
 }
 
 }  // namespace
+
+std::uint32_t places_version() noexcept { return g_version.load(std::memory_order_acquire); }
 
 bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noexcept {
   Recorder* const active = recorder_of_places();
@@ -28,6 +33,7 @@ bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noe
   }
   try {
     active->set_place({std::string(name), index, size});
+    g_version.fetch_add(1, std::memory_order_release);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -42,6 +48,7 @@ bool set_places(std::string_view layout) noexcept {
     const ProcessInfo info = active->info();
     const std::vector<ParallelIndex> places = places_in(split_list(layout), info.world_rank, info.world_size, problem);
     for (const ParallelIndex& place : places) active->set_place(place);
+    g_version.fetch_add(1, std::memory_order_release);
     if (!problem.empty()) refuse(LossCause::kRefused, problem.c_str());
     return problem.empty();
   } catch (const std::bad_alloc&) {

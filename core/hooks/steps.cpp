@@ -11,6 +11,14 @@ namespace {
 std::atomic<RegionId> g_region{kNoRegion};  ///< whose name is that of steps; none before the first
 std::atomic<std::int64_t> g_step{-1};
 StepWindow g_window;  ///< set before recording begins
+std::atomic<StepFollower> g_follower{nullptr};
+std::atomic<std::int64_t> g_also_first{0};
+std::atomic<std::int64_t> g_also_count{0};
+
+bool is_wanted(std::int64_t step) noexcept {
+  const std::int64_t behind = step - g_also_first.load(std::memory_order_relaxed);
+  return g_window.has(step) || (behind >= 0 && behind < g_also_count.load(std::memory_order_relaxed));
+}
 
 RegionId step_region() noexcept {
   RegionId known = g_region.load(std::memory_order_relaxed);
@@ -32,6 +40,13 @@ std::int64_t current_step() noexcept { return g_step.load(std::memory_order_rela
 
 void set_window(const StepWindow& window) noexcept { g_window = window; }
 
+void set_step_follower(StepFollower follower) noexcept { g_follower.store(follower, std::memory_order_release); }
+
+void also_keep(std::int64_t first, std::int64_t count) noexcept {
+  g_also_first.store(first, std::memory_order_relaxed);
+  g_also_count.store(count, std::memory_order_relaxed);
+}
+
 void begin_step(std::int64_t step) noexcept {
   HookThread* thread = thread_for(kSteps);
   if (thread == nullptr) return;
@@ -40,7 +55,8 @@ void begin_step(std::int64_t step) noexcept {
   if (step <= thread->step) refuse(LossCause::kUnbalanced, "a step began that does not follow the one before: steps should count up");
   thread->step = step;
   g_step.store(step, std::memory_order_relaxed);
-  keep(g_window.has(step));
+  if (const StepFollower follower = g_follower.load(std::memory_order_acquire)) follower(step);
+  keep(is_wanted(step));
   const Number number{ValueName::kStep, step};
   enter(step_region(), {&number, 1});
 }

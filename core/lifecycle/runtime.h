@@ -6,6 +6,7 @@
 
 #include "core/buffer/recorder.h"
 #include "core/lifecycle/collective.h"
+#include "core/lifecycle/control_port.h"
 #include "core/record/definitions.h"
 
 namespace megascope {
@@ -55,6 +56,8 @@ class Runtime {
   virtual bool is_company_vouched() const = 0;
   /// The place of each call is to be recorded.
   virtual bool wants_call_sites() const = 0;
+  /// Whether and how ranks talk at steps. Valid after prepare(); the port lives as long as the process.
+  virtual ControlPlan control_plan() const = 0;
   /// A name for this run, in case this process is rank 0. Valid after prepare().
   virtual const std::string& own_run_id() const = 0;
 

@@ -18,6 +18,7 @@ struct TensorView {
   const void* data = nullptr;      ///< the element with all indices 0; may be unaligned; nullptr only of an empty tensor
   bool is_on_device = false;       ///< `data` is an address of a device
   void* stream = nullptr;          ///< on which the device's copy is ready, in its order
+  std::string_view split_group;    ///< dimension of the parallel program along which it is split; empty: "tp"
   /// Of the split dimension: how its parts follow each other. {32, 8, 8} of fused Q|K|V with grouped queries: 32 parts of equal
   /// length are queries, then 8 of keys, 8 of values, and each process has its share of each of the three.
   std::array<std::uint32_t, 4> blocks{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 /// Hashes of words: the same in all processes, so that what they make of equal things is equal.
 namespace megascope {
@@ -15,6 +16,12 @@ inline constexpr std::uint64_t mix(std::uint64_t value) {
 /// Of two words, in this order.
 inline constexpr std::uint64_t combined(std::uint64_t hash, std::uint64_t value) {
   return mix(hash + 0x9E3779B97F4A7C15U) ^ mix(value + 0xD1B54A32D192ED03U);
+}
+
+inline constexpr std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) hash = combined(hash, static_cast<unsigned char>(c));
+  return hash;
 }
 
 inline constexpr std::uint64_t not_zero(std::uint64_t hash) { return hash == 0 ? 1 : hash; }

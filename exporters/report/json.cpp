@@ -244,6 +244,10 @@ Json object_of(const RunReport& report) {
   if (report.clocks.domains != 0) {
     json["clock"] = {{"domains", report.clocks.domains}, {"unmeasured", report.clocks.unmeasured}, {"error_ns", report.clocks.error_ns}};
   }
+  if (report.step_talk.steps != 0) {
+    const StepTalkRow& talk = report.step_talk;
+    json["step_talk"] = {{"steps", talk.steps}, {"skipped", talk.skipped}, {"step_s", seconds(talk.step_ns)}, {"own_s", seconds(talk.own_ns)}, {"wait_s", seconds(talk.wait_ns)}};
+  }
   json["missing_ranks"] = missing_ranks(report);
   json["wall_s"] = seconds(shares.wall_ns);
   json["startup_s"] = seconds(shares.startup_ns);

@@ -171,6 +171,17 @@ struct ClockFacts {
   bool operator==(const ClockFacts&) const = default;
 };
 
+/// What ranks told each other at steps. Times are sums over steps, of each the greatest of all ranks.
+struct StepTalkRow {
+  std::uint64_t steps = 0;    ///< of which all ranks heard; 0: they did not talk
+  std::uint64_t skipped = 0;  ///< of these, whose statistics could not be used
+  std::uint64_t step_ns = 0;
+  std::uint64_t own_ns = 0;   ///< ours: statistics of tensors, and talking
+  std::uint64_t wait_ns = 0;  ///< of it waiting for other ranks
+
+  bool operator==(const StepTalkRow&) const = default;
+};
+
 struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
@@ -211,6 +222,7 @@ struct RunReport {
   std::string report_command;  ///< prints this report again; empty: not to be mentioned
   std::vector<ExportRow> exports;
   ClockFacts clocks;
+  StepTalkRow step_talk;
   std::string verdict;          ///< that of `megascope analyze`; empty: it was not made here
   std::string verdict_command;  ///< makes it; empty: not to be mentioned
   std::string started_by;          ///< run folder of parent_world, where it was found

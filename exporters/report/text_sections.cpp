@@ -62,6 +62,16 @@ std::string own_time_text(const RunReport& report, const TimeShares& shares) {
   return text + ", besides the recording of each call";
 }
 
+/// Nothing where ranks did not talk at steps.
+std::string step_talk_text(const StepTalkRow& talk) {
+  if (talk.steps == 0) return {};
+  std::string text = fmt::format("statistics over all ranks at {}", plural(talk.steps, "step", "steps"));
+  if (talk.skipped != 0) text += fmt::format(" ({} of them unusable)", talk.skipped);
+  text += fmt::format(": {} of our own time a step on the slowest rank, {} of it waiting", duration(talk.own_ns / talk.steps), duration(talk.wait_ns / talk.steps));
+  if (talk.step_ns == 0) return text;
+  return text + fmt::format(" ({} of the steps)", percent_text(static_cast<double>(talk.own_ns) / static_cast<double>(talk.step_ns)));
+}
+
 /// How the ranks ended, when not all in the normal way.
 std::string end_text(const RunReport& report) {
   std::map<EndState, std::vector<std::int32_t>> by_state;
@@ -202,6 +212,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
     append(lines, labelled("Not recorded", joined(report.unrecorded, ", ") + ": the MPI library has no pmpi_ twin of them"));
   }
   append(lines, labelled("Our own time", own_time_text(report, shares)));
+  if (const std::string talk = step_talk_text(report.step_talk); !talk.empty()) append(lines, labelled("At steps", talk));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
   const std::vector<std::int32_t> missing = missing_ranks(report);

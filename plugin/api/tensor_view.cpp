@@ -14,7 +14,7 @@ static_assert(MEGASCOPE_NOWHERE == kNoLayer && MEGASCOPE_NOWHERE == kNoMicroBatc
 
 /// What is wrong with the members that a later version of the program's header does not change; nullptr: nothing.
 const char* problem_with(const megascope_tensor_view& view) {
-  if (view.size_bytes < sizeof view) return "a tensor: size_bytes is not that of megascope_tensor_view";
+  if (view.size_bytes < offsetof(megascope_tensor_view, split_group)) return "a tensor: size_bytes is not that of megascope_tensor_view";
   if (view.name == nullptr || view.name[0] == '\0') return "a tensor has no name";
   if (view.kind < 0 || view.kind >= static_cast<int>(TensorKind::kCount)) return "a tensor is of a kind that there is not";
   if (view.dtype < 0 || view.dtype >= static_cast<int>(ElementType::kCount)) return "a tensor has elements of a type that there is not";
@@ -66,6 +66,9 @@ void show(const megascope_tensor_view* view) noexcept {
   tensor.shape.dimension_count = static_cast<std::uint8_t>(view->dimensions);
   if (!set_extents(*view, tensor)) return hooks::refuse(LossCause::kRefused, "a tensor has an impossible shape, or no data");
   if (!set_blocks(*view, tensor)) return hooks::refuse(LossCause::kRefused, "a tensor has a negative block");
+  if (view->size_bytes >= offsetof(megascope_tensor_view, split_group) + sizeof view->split_group && view->split_group != nullptr) {
+    tensor.split_group = view->split_group;
+  }
   tensor.data = view->data;
   tensor.is_on_device = view->is_on_device != 0;
   tensor.stream = view->stream;

@@ -121,6 +121,9 @@ report::RunReport Session::report() {
     notes_.emplace_back("only sums were recorded: steps are chosen (MEGASCOPE_STEP_START, _INTERVAL, _COUNT), and the program "
                         "began none (megascope_step_begin)");
   }
+  if (talk_ != nullptr) {
+    for (std::string& note : talk_->notes()) notes_.push_back(std::move(note));
+  }
   Profile profile;
   report::RankFacts facts;
   {
@@ -212,6 +215,10 @@ void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, r
   if (options_.values.verbose) note_messages(group, report);
   if (group.rank() != 0) return;
   report.clocks = report::clock_facts(run_time_of(clocks));
+  if (talk_ != nullptr) {
+    const tensors::StepTalkFacts facts = talk_->facts();
+    report.step_talk = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
+  }
   if (wants_verdict()) add_verdict(library_folder(), folder_, report);
   write_report(report);
 }

@@ -16,6 +16,7 @@
 #include "core/config/environment.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/parallel_layout.h"
+#include "core/record/hash.h"
 #include "core/trace/run_folder.h"
 #include "mpi_layer/mpi_object.h"
 #include "plugin/run/output.h"
@@ -83,10 +84,26 @@ bool Session::load(ItemReader select_functions) {
   use_tsc_ = has_tsc;
   if (!options_.values.test_clock.items.empty()) apply_test_clock();
   own_run_id_ = make_run_id();
+  make_talk();
   // Starting MPI takes long enough to tell the rate of ticks well, should there never be another moment.
   const clock::Moment moment = clock::measure_moment(use_tsc_);
   first_moment_ = {moment.ticks, moment.monotonic_ns, moment.realtime_ns};
   return true;
+}
+
+void Session::make_talk() {
+  const bool is_wanted = options_.values.control == config::Control::kOn ||
+                         (options_.values.control == config::Control::kAuto && !options_.values.tensors.items.empty());
+  const bool has_steps = options_.values.trace != config::Granularity::kCalls;
+  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(options_.values.nan_steps.value);
+}
+
+ControlPlan Session::control_plan() const {
+  if (talk_ == nullptr) return {};
+  const hooks::StepWindow window = step_window();
+  std::uint64_t settings = hash_of(joined(options_.values.tensors.items, "+"));
+  for (const std::uint64_t value : {window.start, window.interval, window.count, options_.values.nan_steps.value}) settings = combined(settings, value);
+  return {.port = talk_, .settings = settings, .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
 }
 
 /// All ranks read CLOCK_MONOTONIC then, also those of which the list says nothing.
@@ -168,7 +185,7 @@ void Session::open_hooks() {
   if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
   if (!options_.values.tensors.items.empty()) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items));  // for as long as the process lives
+    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_));  // for as long as the process lives
     gate |= hooks::kShows;
   }
   const hooks::StepWindow window = step_window();

@@ -12,6 +12,7 @@
 #include "core/record/run_time.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
+#include "plugin/tensors/step_talk.h"
 
 namespace megascope::run {
 
@@ -25,6 +26,7 @@ class Session final : public Runtime, private RunPart {
   double sync_interval_s() const override { return options_.values.sync_interval.value; }
   bool is_company_vouched() const override { return options_.values.all_ranks; }
   bool wants_call_sites() const override { return options_.values.call_sites; }
+  ControlPlan control_plan() const override;
   const std::string& own_run_id() const override { return own_run_id_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const Company& company) override;
@@ -38,6 +40,7 @@ class Session final : public Runtime, private RunPart {
   bool claim();
   bool load(ItemReader select_functions);
   void begin_without_mpi();
+  void make_talk();
   hooks::StepWindow step_window() const;
   void open_hooks();
   ProcessInfo describe_process(const StartFacts& facts) const;
@@ -79,6 +82,7 @@ class Session final : public Runtime, private RunPart {
   ClockPoint first_moment_;
   long first_moment_pid_ = 0;   ///< of the process whose hooks were called
   bool is_alone_ = false;       ///< no other rank will be heard of
+  tensors::StepTalk* talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
   std::uint64_t messages_before_end_ = 0;

@@ -4,16 +4,12 @@
 #include <new>
 #include <span>
 
+#include "core/base/clock.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "kernels/tensor_statistics.h"
 
 namespace megascope::tensors {
-namespace {
-
-constexpr std::array<const char*, 7> kWhat{"count", "nan", "infinite", "min", "max", "mean", "norm"};
-
-}  // namespace
 
 bool matches(std::string_view pattern, std::string_view name) {
   // The last star may take more; what it took is given back a character at a time.
@@ -42,32 +38,25 @@ bool StatisticsSink::wants(std::string_view name) noexcept {
   return std::ranges::any_of(patterns_, [name](const std::string& pattern) { return matches(pattern, name); });
 }
 
-StatisticsSink::Counters StatisticsSink::counters_of(const TensorView& tensor) {
+Counters StatisticsSink::counters_of(const TensorView& tensor) {
   const std::lock_guard lock(mutex_);
   const auto [found, is_new] = counters_.try_emplace({tensor.id, tensor.shape.layer, tensor.shape.kind});
-  if (!is_new) return found->second;
-  std::string prefix(tensor.name);
-  if (tensor.shape.layer != kNoLayer) prefix += "/layer " + std::to_string(tensor.shape.layer);
-  prefix += "/" + std::string(kTensorKindNames[static_cast<std::size_t>(tensor.shape.kind)]) + "/";
-  for (std::size_t i = 0; i < kCounterCount; ++i) found->second[i] = hooks::counter(prefix + kWhat[i], "");
+  if (is_new) found->second = define_counters(counter_prefix(tensor.name, tensor.shape.layer, tensor.shape.kind));
   return found->second;
 }
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
   if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
+  const std::uint64_t begin_ns = talk_ != nullptr ? clock::monotonic_ns() : 0;
   const std::size_t dimensions = tensor.shape.dimension_count;
   const kernels::TensorStatistics found = kernels::statistics_of(tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),
                                                                  std::span(tensor.strides).first(dimensions));
-  const double values[kCounterCount] = {static_cast<double>(found.count), static_cast<double>(found.nan_count),
-                                        static_cast<double>(found.infinity_count), found.min, found.max, found.mean(), found.norm()};
   try {
-    const Counters counters = counters_of(tensor);
-    for (std::size_t i = 0; i < kCounterCount; ++i) {
-      if (counters[i] != hooks::kNoCounter) hooks::count(counters[i], values[i]);
-    }
+    set_counters(counters_of(tensor), values_of(found));
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's counters");
   }
+  if (talk_ != nullptr) talk_->add(tensor, found, clock::monotonic_ns() - begin_ns);
 }
 
 }  // namespace megascope::tensors

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <map>
 #include <mutex>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/step_talk.h"
 
 namespace megascope::tensors {
 
@@ -20,18 +20,18 @@ bool matches(std::string_view pattern, std::string_view name);
 class StatisticsSink final : public TensorSink {
  public:
   /// patterns: of the names that are looked at.
-  explicit StatisticsSink(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
+  /// talk: hears of all of them, as parts of those of all ranks; nullptr: nobody does. It outlives the sink.
+  StatisticsSink(std::vector<std::string> patterns, StepTalk* talk) : patterns_(std::move(patterns)), talk_(talk) {}
 
   bool wants(std::string_view name) noexcept override;
   /// A tensor on a device is passed over, and counted as refused.
   void take(const TensorView& tensor) noexcept override;
 
  private:
-  static constexpr std::size_t kCounterCount = 7;
-  using Counters = std::array<CounterId, kCounterCount>;
   Counters counters_of(const TensorView& tensor);
 
   std::vector<std::string> patterns_;
+  StepTalk* talk_;
   std::mutex mutex_;
   std::map<std::tuple<TensorId, std::int32_t, TensorKind>, Counters> counters_;  ///< by name, layer and kind
 };

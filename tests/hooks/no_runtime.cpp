@@ -12,6 +12,7 @@ class NoRuntime final : public Runtime {
   double sync_interval_s() const override { return 0; }
   bool is_company_vouched() const override { return false; }
   bool wants_call_sites() const override { return false; }
+  ControlPlan control_plan() const override { return {}; }
   const std::string& own_run_id() const override { return name_; }
   Recorder* begin(const StartFacts&, const std::vector<RegionDefinition>&) override { return nullptr; }
   void end(Collective*, const Company&) override {}

@@ -118,6 +118,7 @@ typedef struct megascope_tensor_view {
   int32_t split_dimension;
   int32_t blocks[MEGASCOPE_MAX_BLOCKS]; /**< how the split dimension of the whole is made up, where each block is split by itself:
                                              {32, 8, 8} of Q|K|V with 32 heads that share 8 of keys and values; all 0: one block */
+  const char* split_group; /**< the dimension of the parallel program along which it is split; null: "tp" */
 } megascope_tensor_view;
 
 /** The program shows a tensor, which is as `view` says until the function returns. Recorded are name, kind, type and shape

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace megascope {
+
+/// What all ranks tell each other when a step of the program begins: a block of bytes from each, merged into one that all hear.
+/// Who has something to say is the port (plugin/tensors); who can talk carries its blocks (mpi_layer/step_control.h). Blocks are
+/// numbered from 0, one a boundary; what block k decides takes effect at boundary k + 2, on all ranks. One thread at a time,
+/// except merge(); nothing throws.
+class ControlPort {
+ public:
+  virtual ~ControlPort() = default;
+
+  /// A step begins. False: its number does not count up, and the boundary is none.
+  virtual bool begin(std::int64_t step) noexcept = 0;
+  /// Of the next block; the same on all ranks that have obeyed the same blocks.
+  virtual std::size_t block_bytes() const noexcept = 0;
+  /// What this rank says. block: block_bytes(), any alignment.
+  virtual void fill(std::span<std::byte> block) noexcept = 0;
+  /// The same of a rank that has no such boundary.
+  virtual void fill_absent(std::span<std::byte> block) const noexcept = 0;
+  /// Merges `theirs` into `mine`, both of the same block. Commutative and associative; any thread, several at a time.
+  virtual void merge(const std::byte* theirs, std::byte* mine) const noexcept = 0;
+  /// What all ranks together said: of each block once, in order, as soon as a boundary finds it there.
+  virtual void hear(std::span<const std::byte> merged) noexcept = 0;
+  /// The same block again, two boundaries after its own: what it decides takes effect.
+  virtual void obey(std::span<const std::byte> merged) noexcept = 0;
+  /// Time that a boundary took: all that is ours, and what of it was waiting for other ranks.
+  virtual void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
+  /// From now on nothing is said or heard here, and why.
+  virtual void stop(const char* reason) noexcept = 0;
+};
+
+/// How ranks are to talk at steps.
+struct ControlPlan {
+  ControlPort* port = nullptr;   ///< nullptr: not at all
+  std::uint64_t settings = 0;    ///< a number that must be the same on all ranks
+  std::uint64_t patience_ns = 0; ///< how long a boundary waits for the block that takes effect at it
+};
+
+}  // namespace megascope

@@ -1,0 +1,231 @@
+#include "mpi_layer/step_control.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/base/clock.h"
+#include "core/hooks/hooks.h"
+#include "core/lifecycle/runtime.h"
+#include "mpi_layer/abi.h"
+#include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/thread.h"
+#include "mpi_layer/twins.h"
+
+namespace megascope::mpi {
+
+StepControl* g_step_control = nullptr;
+
+namespace {
+
+ControlPort* g_port = nullptr;  ///< of the operator, which MPI calls with nothing else
+constexpr std::uint64_t kSpinNs = 20'000;    // then others may need the core
+constexpr std::uint64_t kForEver = 0;
+constexpr std::uint64_t kLag = 2;            // boundaries until a block takes effect
+
+/// MPI's operator. Each element is a whole block, so that MPI cannot cut one.
+void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
+  if (*count == 1) g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
+}
+
+/// While it lives, the thread is not cancelled: a reduction half begun would never end.
+class NoCancel {
+ public:
+  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }
+  ~NoCancel() { pthread_setcancelstate(state_, nullptr); }
+  NoCancel(const NoCancel&) = delete;
+  NoCancel& operator=(const NoCancel&) = delete;
+
+ private:
+  int state_ = 0;
+};
+
+void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
+
+}  // namespace
+
+StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
+    : world_(world), port_(*plan.port), patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)), thread_level_(thread_level),
+      main_thread_(pthread_self()), op_{} {
+  g_port = plan.port;
+  for (Round& round : rounds_) round.request = g_handles.request_null;
+  if (world == nullptr) return;
+  const Status split = world->split(0, world->rank(), group_);
+  is_broken_ = !split.is_ok() || twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS;
+  if (is_broken_) stop("MPI made no communicator or operator for it");
+}
+
+/// At MPI_THREAD_SERIALIZED another thread may be in MPI now; inside of a call of MPI nothing may be begun.
+bool StepControl::may_talk() noexcept {
+  const bool is_right_thread = thread_level_ == 3 || (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
+  if (!is_right_thread && !std::exchange(has_complained_, true)) {
+    runtime().complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the beginning of a step may not call MPI"
+                                          : "no statistics over all ranks of steps that another thread begins than the one that may call MPI");
+  }
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left, and then below
+  return is_right_thread && (call == 0 || call < here);
+}
+
+void StepControl::begin_step(std::int64_t step) noexcept {
+  if (is_forked_child()) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || has_ended_ || has_stopped_ || !may_talk() || !port_.begin(step)) return;
+  const NoCancel no_cancel;
+  Recorder* const active = recorder();
+  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  at_boundary();
+  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
+}
+
+void StepControl::at_boundary() noexcept {
+  const std::uint64_t begin_ns = clock::monotonic_ns();
+  std::uint64_t wait_ns = 0;
+  if (started_ >= kLag) {
+    const std::uint64_t due = started_ - kLag;
+    if (!complete(due, patience_ns_, wait_ns)) {
+      return stop(is_broken_ ? "MPI failed" : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
+    }
+    hear(due);
+    port_.obey(round(due).all);
+    ++obeyed_;
+  }
+  if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
+  if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
+  (void)test(round(started_ - 1));  // lets MPI go on
+  port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
+}
+
+/// The next round. What was in its place has been obeyed.
+bool StepControl::start(bool is_absent) noexcept {
+  Round& next = round(started_);
+  try {
+    next.mine.resize(port_.block_bytes());
+    next.all.resize(next.mine.size());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (is_absent) port_.fill_absent(next.mine);
+  else port_.fill(next.mine);
+  next.is_heard = false;
+  next.is_done = group_ == nullptr;
+  if (next.is_done) std::ranges::copy(next.mine, next.all.begin());
+  else is_broken_ = twin<Fn::Iallreduce>()(next.mine.data(), next.all.data(), 1, type_of(next.mine.size()), op_, own_comm(*group_), &next.request) != MPI_SUCCESS;
+  if (!is_broken_) ++started_;
+  return !is_broken_;
+}
+
+MPI_Datatype StepControl::type_of(std::size_t bytes) noexcept {
+  const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
+  if (found != types_.end()) return found->second;
+  MPI_Datatype type = g_handles.datatype_null;  // with which the reduction fails
+  try {
+    types_.reserve(types_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return type;
+  }
+  if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return g_handles.datatype_null;
+  twin<Fn::Type_commit>()(&type);
+  types_.emplace_back(bytes, type);
+  return type;
+}
+
+bool StepControl::test(Round& round) noexcept {
+  if (round.is_done || is_broken_) return round.is_done;
+  int is_done = 0;
+  is_broken_ = twin<Fn::Test>()(&round.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  round.is_done = !is_broken_ && is_done != 0;
+  return round.is_done;
+}
+
+/// False: not within patience_ns, or MPI failed.
+bool StepControl::complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept {
+  Round& due = round(number);
+  if (test(due)) return true;
+  const std::uint64_t begin_ns = clock::monotonic_ns();
+  while (!test(due) && !is_broken_) {
+    wait_ns = clock::monotonic_ns() - begin_ns;
+    if (patience_ns != kForEver && wait_ns > patience_ns) return false;
+    if (wait_ns > kSpinNs) sched_yield();
+  }
+  wait_ns = clock::monotonic_ns() - begin_ns;
+  return due.is_done;
+}
+
+void StepControl::hear(std::uint64_t number) noexcept {
+  if (!std::exchange(round(number).is_heard, true)) port_.hear(round(number).all);
+}
+
+void StepControl::stop(const char* reason) noexcept {
+  has_stopped_ = true;
+  port_.stop(reason);
+  runtime().complain(std::string("no more statistics over all ranks, and no more decisions: ") + reason);
+}
+
+/// How many rounds there are, on whatever rank most. 0: MPI failed somewhere, and nobody goes on.
+std::uint64_t StepControl::agree_on_end(std::uint64_t mine) noexcept {
+  std::array<std::uint64_t, 2> end{mine, is_broken_ ? 1U : 0U};
+  Collective::Bytes bytes(sizeof end);
+  std::memcpy(bytes.data(), end.data(), sizeof end);
+  const Status status = world_->merge_all(bytes, [](Collective::Bytes& most, std::span<const std::byte> theirs) {
+    std::array<std::uint64_t, 2> a{};
+    std::array<std::uint64_t, 2> b{};
+    if (theirs.size() != sizeof b) return;
+    std::memcpy(a.data(), most.data(), sizeof a);
+    std::memcpy(b.data(), theirs.data(), sizeof b);
+    a = {std::max(a[0], b[0]), a[1] | b[1]};
+    std::memcpy(most.data(), a.data(), sizeof a);
+  });
+  if (!status.is_ok() || bytes.size() != sizeof end) return 0;
+  std::memcpy(end.data(), bytes.data(), sizeof end);
+  return end[1] != 0 ? 0 : end[0];
+}
+
+/// Up to round `end` and to its completion. Everybody is here: nobody's time runs out.
+void StepControl::start_missing(std::uint64_t end) noexcept {
+  std::uint64_t wait_ns = 0;
+  bool is_last_told = has_stopped_;
+  while (started_ < end || obeyed_ < started_) {
+    const bool is_behind = started_ < end && started_ - obeyed_ < kLag;
+    if (is_behind) {
+      if (!start(is_last_told)) return;
+      is_last_told = true;
+      continue;
+    }
+    if (!complete(obeyed_, kForEver, wait_ns)) return;
+    hear(obeyed_);
+    port_.obey(round(obeyed_).all);
+    ++obeyed_;
+  }
+}
+
+void StepControl::finish() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(has_ended_, true)) return;
+  hooks::set_step_follower(nullptr);
+  const NoCancel no_cancel;
+  const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
+  const std::uint64_t mine = started_ + (is_last_due ? 1 : 0);
+  const std::uint64_t end = world_ == nullptr ? mine : agree_on_end(mine);
+  if (end == 0) return;
+  start_missing(end);
+  free_objects();
+}
+
+void StepControl::free_objects() noexcept {
+  if (group_ == nullptr || is_broken_) return;
+  for (auto& [bytes, type] : types_) twin<Fn::Type_free>()(&type);
+  twin<Fn::Op_free>()(&op_);
+  group_.reset();
+}
+
+void open_step_control(Collective* world, const ControlPlan& plan, int thread_level) {
+  if (plan.port == nullptr) return;
+  g_step_control = new StepControl(world, plan, thread_level);
+  hooks::set_step_follower(&follow_step);
+}
+
+}  // namespace megascope::mpi

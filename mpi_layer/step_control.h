@@ -1,0 +1,79 @@
+#pragma once
+
+#include <mpi.h>
+#include <pthread.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/lifecycle/collective.h"
+#include "core/lifecycle/control_port.h"
+
+/// Carries what ranks tell each other at steps (core/lifecycle/control_port.h): one nonblocking reduction a boundary, with an
+/// operator of our own on a communicator of our own. docs/decisions/0012-control-word.md.
+namespace megascope::mpi {
+
+/// One process's part. The program may begin steps on some ranks only, or on threads that must not call MPI: nobody waits longer
+/// than the plan's patience, once.
+class StepControl {
+ public:
+  /// world: all ranks; nullptr: there is only this one. plan.port is set; both outlive the object. Collective over world.
+  StepControl(Collective* world, const ControlPlan& plan, int thread_level);
+
+  /// The program begins a step. Any thread, anywhere: where it must not talk it does not.
+  void begin_step(std::int64_t step) noexcept;
+  /// In MPI_Finalize, together: what other ranks began is completed, and what is still to be told is. Afterwards nothing happens.
+  void finish() noexcept;
+
+ private:
+  struct Round {
+    std::vector<std::byte> mine;
+    std::vector<std::byte> all;
+    MPI_Request request;
+    bool is_done = false;
+    bool is_heard = false;
+  };
+  Round& round(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
+
+  bool may_talk() noexcept;
+  void at_boundary() noexcept;
+  bool start(bool is_absent) noexcept;
+  bool complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept;
+  bool test(Round& round) noexcept;
+  void hear(std::uint64_t number) noexcept;
+  MPI_Datatype type_of(std::size_t bytes) noexcept;
+  std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
+  void start_missing(std::uint64_t end) noexcept;
+  void stop(const char* reason) noexcept;
+  void free_objects() noexcept;
+
+  std::mutex mutex_;  ///< tried, not waited for, where a step begins
+  std::unique_ptr<Collective> group_;  ///< nullptr: one rank
+  Collective* world_;
+  ControlPort& port_;
+  std::uint64_t patience_ns_;
+  int thread_level_;
+  pthread_t main_thread_;
+  MPI_Op op_;
+  std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< of a block, by its bytes
+  std::array<Round, 2> rounds_;
+  std::uint64_t started_ = 0;   ///< rounds so far
+  std::uint64_t obeyed_ = 0;
+  bool has_stopped_ = false;    ///< takes no more decisions
+  bool is_broken_ = false;      ///< MPI failed
+  bool has_ended_ = false;
+  bool has_complained_ = false; ///< of a thread
+};
+
+/// Of this process; nullptr: ranks do not talk at steps. Made in MPI_Init, never destroyed.
+extern StepControl* g_step_control;
+
+/// Makes it, where the plan wants it, and follows the program's steps. Collective over world.
+void open_step_control(Collective* world, const ControlPlan& plan, int thread_level);
+
+}  // namespace megascope::mpi

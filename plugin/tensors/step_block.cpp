@@ -1,0 +1,116 @@
+#include "plugin/tensors/step_block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace megascope::tensors {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<StepHeader> && std::is_trivially_copyable_v<TensorSlot>);
+
+// MPI may hand out memory of any alignment.
+template <class Part>
+Part load(const std::byte* at) noexcept {
+  Part part;
+  std::memcpy(&part, at, sizeof part);
+  return part;
+}
+template <class Part>
+void store(const Part& part, std::byte* at) noexcept {
+  std::memcpy(at, &part, sizeof part);
+}
+
+const std::byte* place_of(const std::byte* block, std::uint32_t index) noexcept {
+  return block + sizeof(StepHeader) + index * sizeof(TensorSlot);
+}
+std::byte* place_of(std::byte* block, std::uint32_t index) noexcept { return block + sizeof(StepHeader) + index * sizeof(TensorSlot); }
+std::uint64_t key_at(const std::byte* block, std::uint32_t index) noexcept { return load<std::uint64_t>(place_of(block, index)); }
+
+TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
+  if (a.origin != b.origin) return a.origin < b.origin ? a : b;
+  // In the order of their owners, so that the sum of two does not depend on who merges.
+  TensorSlot slot = a.owner <= b.owner ? a : b;
+  const TensorSlot& other = a.owner <= b.owner ? b : a;
+  slot.parts += other.parts;
+  slot.wanted_parts = std::max(slot.wanted_parts, other.wanted_parts);
+  slot.statistics.merge(other.statistics);
+  return slot;
+}
+
+void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
+  mine.lowest_step = std::min(mine.lowest_step, theirs.lowest_step);
+  mine.highest_step = std::max(mine.highest_step, theirs.highest_step);
+  mine.lowest_next = std::min(mine.lowest_next, theirs.lowest_next);
+  mine.highest_next = std::max(mine.highest_next, theirs.highest_next);
+  mine.flags |= theirs.flags;
+  mine.lowest_layout = std::min(mine.lowest_layout, theirs.lowest_layout);
+  mine.highest_layout = std::max(mine.highest_layout, theirs.highest_layout);
+  mine.place_sum += theirs.place_sum;
+  mine.dropped += theirs.dropped;
+  mine.shortest_step_ns = std::min(mine.shortest_step_ns, theirs.shortest_step_ns);
+  mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
+  mine.most_own_ns = std::max(mine.most_own_ns, theirs.most_own_ns);
+  mine.most_wait_ns = std::max(mine.most_wait_ns, theirs.most_wait_ns);
+  if (theirs.word.is_said != 0) mine.word = theirs.word;
+}
+
+/// How many of each list are in the union's first `room` entries.
+struct Shares {
+  std::uint32_t theirs = 0;
+  std::uint32_t mine = 0;
+  std::uint32_t both = 0;
+  std::uint32_t left_out = 0;
+};
+Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine, std::uint32_t my_count, std::uint32_t room) noexcept {
+  Shares shares;
+  while (shares.both < room && (shares.theirs < their_count || shares.mine < my_count)) {
+    const bool has_theirs = shares.theirs < their_count;
+    const bool has_mine = shares.mine < my_count;
+    const std::uint64_t their_key = has_theirs ? key_at(theirs, shares.theirs) : 0;
+    const std::uint64_t my_key = has_mine ? key_at(mine, shares.mine) : 0;
+    if (has_theirs && (!has_mine || their_key <= my_key)) ++shares.theirs;
+    if (has_mine && (!has_theirs || my_key <= their_key)) ++shares.mine;
+    ++shares.both;
+  }
+  shares.left_out = std::max(their_count - shares.theirs, my_count - shares.mine);
+  return shares;
+}
+
+}  // namespace
+
+void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept {
+  header.used = static_cast<std::uint32_t>(std::min<std::size_t>(header.slots, tensors.size()));
+  header.dropped += tensors.size() - header.used;
+  store(header, block.data());
+  for (std::uint32_t i = 0; i < header.used; ++i) store(tensors[i], place_of(block.data(), i));
+}
+
+void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
+  const StepHeader their_header = header_of({theirs, sizeof(StepHeader)});
+  StepHeader header = header_of({mine, sizeof(StepHeader)});
+  if (their_header.slots != header.slots || std::max(their_header.used, header.used) > header.slots) return;
+  const Shares shares = shares_of(theirs, their_header.used, mine, header.used, header.slots);
+  // From the back: what is written never lies before what is still to be read of mine.
+  std::uint32_t left_theirs = shares.theirs;
+  std::uint32_t left_mine = shares.mine;
+  for (std::uint32_t i = shares.both; i-- > 0;) {
+    const bool takes_theirs = left_theirs != 0 && (left_mine == 0 || key_at(theirs, left_theirs - 1) >= key_at(mine, left_mine - 1));
+    const bool takes_mine = left_mine != 0 && (left_theirs == 0 || key_at(mine, left_mine - 1) >= key_at(theirs, left_theirs - 1));
+    TensorSlot slot = takes_theirs ? load<TensorSlot>(place_of(theirs, left_theirs - 1)) : load<TensorSlot>(place_of(mine, left_mine - 1));
+    if (takes_theirs && takes_mine) slot = merged(slot, load<TensorSlot>(place_of(mine, left_mine - 1)));
+    left_theirs -= takes_theirs ? 1 : 0;
+    left_mine -= takes_mine ? 1 : 0;
+    store(slot, place_of(mine, i));
+  }
+  merge_header(their_header, header);
+  header.used = shares.both;
+  header.dropped += shares.left_out;
+  store(header, mine);
+}
+
+StepHeader header_of(std::span<const std::byte> block) noexcept { return load<StepHeader>(block.data()); }
+
+TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept { return load<TensorSlot>(place_of(block.data(), index)); }
+
+}  // namespace megascope::tensors

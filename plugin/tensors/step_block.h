@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "kernels/tensor_statistics.h"
+
+/// What ranks tell each other at a step, as bytes of one program's processes on machines of one kind: a header, and room for a
+/// number of tensors that is the same on all ranks.
+namespace megascope::tensors {
+
+/// The step that follows the last one.
+inline constexpr std::int64_t kNoStep = std::numeric_limits<std::int64_t>::max();
+
+/// Room for tensors in a block: a power of two in between.
+inline constexpr std::uint32_t kLeastSlots = 64;
+inline constexpr std::uint32_t kFirstSlots = 1024;
+inline constexpr std::uint32_t kMostSlots = 4096;
+
+/// Why the statistics of a step are not to be used, as bits of StepHeader::flags.
+inline constexpr std::uint64_t kSpoiled = 1;    ///< a rank began a step that does not count up
+inline constexpr std::uint64_t kBadPlaces = 2;  ///< the groups that a rank told are not of the world's size
+inline constexpr std::uint64_t kAbsent = 4;     ///< a rank has no such step
+
+/// What rank 0 decides. Stands for itself: a later one says all again.
+struct ControlWord {
+  std::uint32_t is_said = 0;   ///< 0 from other ranks
+  std::uint32_t slots = kFirstSlots;   ///< room for tensors from then on
+  std::uint64_t capture_number = 0;    ///< when it grows …
+  std::uint64_t capture_count = 0;     ///< … so many steps are recorded from then on, whatever was chosen
+};
+
+/// Of one rank, and merged. Times of the boundary before and of the step that follows it.
+struct StepHeader {
+  std::uint32_t slots = 0;       ///< room in the block; equal on all ranks
+  std::uint32_t used = 0;        ///< slots that hold a tensor; ascending key
+  std::int64_t lowest_step = std::numeric_limits<std::int64_t>::max();  ///< that the statistics are of; equal if ranks agree
+  std::int64_t highest_step = std::numeric_limits<std::int64_t>::min();
+  std::int64_t lowest_next = std::numeric_limits<std::int64_t>::max();  ///< and the step that follows it
+  std::int64_t highest_next = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t flags = 0;
+  std::uint64_t lowest_layout = std::numeric_limits<std::uint64_t>::max();  ///< hash of the groups' names and sizes; as the steps
+  std::uint64_t highest_layout = 0;
+  std::uint64_t place_sum = 0;   ///< of a hash of each rank's place: tells whether each is held once
+  std::uint64_t dropped = 0;     ///< tensors for which there was no room; where several ranks' were, perhaps more than once
+  std::uint64_t shortest_step_ns = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t longest_step_ns = 0;
+  std::uint64_t most_own_ns = 0;   ///< of one rank: statistics and talking
+  std::uint64_t most_wait_ns = 0;  ///< of it waiting for other ranks
+  ControlWord word;
+};
+
+/// The statistics of one tensor. Where copies of it are told (origin), those of one copy.
+struct TensorSlot {
+  std::uint64_t key = 0;           ///< of what is merged
+  std::uint32_t origin = 0;        ///< which copy; the lowest counts
+  std::uint32_t owner = 0;         ///< lowest world rank that holds a part of the copy
+  std::uint32_t parts = 0;         ///< ranks whose parts are in
+  std::uint32_t wanted_parts = 0;  ///< ranks that should have one
+  std::uint32_t kind = 0;          ///< TensorKind
+  std::uint32_t reserved = 0;
+  kernels::TensorStatistics statistics;
+};
+
+constexpr std::size_t bytes_of_block(std::uint32_t slots) { return sizeof(StepHeader) + slots * sizeof(TensorSlot); }
+
+/// Writes a block. tensors: ascending key, each key once; what there is no room for is left out and counted in header.dropped.
+/// block: bytes_of_block(header.slots), any alignment.
+void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept;
+
+/// Blocks with the same room for tensors: of `theirs` and `mine` the union, in `mine`. Where it is too large, the tensors with the
+/// greatest keys are left out. Commutative and associative but for the rounding of sums, and for `dropped`. No allocation; any
+/// thread. A block that is none is passed over.
+void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept;
+
+StepHeader header_of(std::span<const std::byte> block) noexcept;
+/// The tensors of a block of header_of().
+TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept;
+
+}  // namespace megascope::tensors

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <new>
+
+#include "core/hooks/hooks.h"
+#include "plugin/tensors/step_talk.h"
+
+/// What StepTalk hears: whether it can be used, and where it is told.
+namespace megascope::tensors {
+
+void StepTalk::note(Problem problem, const std::string& example) {
+  Complaint& complaint = complaints_[problem];
+  if (complaint.count++ == 0) complaint.example = example;
+}
+
+/// Why the statistics of a step are not those of the whole; nothing: they are.
+std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) {
+  if ((header.flags & kAbsent) != 0) return kRanksAbsent;
+  if ((header.flags & kSpoiled) != 0) return kBackwards;
+  if (header.lowest_step != header.highest_step || header.lowest_next != header.highest_next) return kStepsDiffer;
+  if ((header.flags & kBadPlaces) != 0) return kWrongSize;
+  if (header.lowest_layout != header.highest_layout || header.place_sum != place_total_) return kGroupsDiffer;
+  return std::nullopt;
+}
+
+void StepTalk::hear(std::span<const std::byte> merged) noexcept {
+  const StepHeader header = header_of(merged);
+  try {
+    std::optional<hooks::KeptWhile> kept;  // the step may have been recorded, and this one may not be
+    if (header.used != 0) kept.emplace();
+    bool has_bad_element = false;
+    for (std::uint32_t i = 0; i < header.used; ++i) {
+      const kernels::TensorStatistics found = slot_of(merged, i).statistics;
+      has_bad_element = has_bad_element || found.nan_count + found.infinity_count != 0;
+    }
+    const std::optional<Problem> problem = problem_of(header);
+    if (is_speaker()) {
+      ++facts_.steps;
+      facts_.skipped += problem ? 1 : 0;
+      decide(header, has_bad_element);
+      tell_times(header);
+    }
+    if (!problem) {
+      tell_tensors(merged, header);
+      if (is_speaker()) tell_models(merged, header);
+    } else if (is_speaker()) {
+      const bool is_one_step = header.lowest_step == header.highest_step || header.lowest_step > header.highest_step;
+      const std::lock_guard lock(mutex_);
+      note(*problem, is_one_step ? "step " + std::to_string(header.highest_step)
+                                 : "steps " + std::to_string(header.lowest_step) + " and " + std::to_string(header.highest_step));
+    }
+  } catch (const std::bad_alloc&) {
+    // Told less, and decided nothing.
+  }
+}
+
+/// Step times and our own of the boundary before, so that they are of all ranks.
+void StepTalk::tell_times(const StepHeader& header) {
+  facts_.own_ns += header.most_own_ns;
+  facts_.wait_ns += header.most_wait_ns;
+  if (header.longest_step_ns == 0) return;
+  facts_.step_ns += header.longest_step_ns;
+  if (!has_time_counters_) time_counters_ = {hooks::counter("step/longest", "ms"), hooks::counter("step/shortest", "ms")};
+  has_time_counters_ = true;
+  hooks::count(time_counters_[0], static_cast<double>(header.longest_step_ns) * 1e-6);
+  hooks::count(time_counters_[1], static_cast<double>(header.shortest_step_ns) * 1e-6);
+}
+
+void StepTalk::tell_tensors(std::span<const std::byte> merged, const StepHeader& header) {
+  const std::lock_guard lock(mutex_);
+  if (header.dropped != 0 && is_speaker()) note(kNoRoom, "step " + std::to_string(header.highest_step));
+  for (std::uint32_t i = 0; i < header.used; ++i) {
+    const TensorSlot slot = slot_of(merged, i);
+    if (slot.owner == static_cast<std::uint32_t>(layout_.world_rank)) tell_tensor(slot);
+  }
+}
+
+void StepTalk::tell_tensor(const TensorSlot& slot) {
+  const auto found = by_key_.find(slot.key);
+  if (found == by_key_.end()) return;
+  Tensor& tensor = tensors_[found->second];
+  if (slot.parts != slot.wanted_parts) {
+    return note(kPartsMissing, tensor.name + ", " + std::to_string(slot.parts) + " of " + std::to_string(slot.wanted_parts));
+  }
+  std::string prefix = counter_prefix(tensor.name, tensor.layer, tensor.kind);
+  if (!tensor.shard.apart.empty()) prefix += tensor.shard.apart + "/";
+  prefix += "global ";
+  if (prefix != tensor.counters_of) {
+    tensor.counters = define_counters(prefix);
+    tensor.counters_of = prefix;
+  }
+  set_counters(tensor.counters, values_of(slot.statistics));
+}
+
+/// Of each kind that is of the model all tensors as one, if none is missing.
+void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& header) {
+  std::map<TensorKind, kernels::TensorStatistics> totals;
+  if (header.dropped != 0) return;
+  for (std::uint32_t i = 0; i < header.used; ++i) {
+    const TensorSlot slot = slot_of(merged, i);
+    const auto kind = static_cast<TensorKind>(slot.kind);
+    if (slot.kind >= static_cast<std::uint32_t>(TensorKind::kCount) || !is_of_model(kind)) continue;
+    if (slot.parts != slot.wanted_parts) return;
+    totals[kind].merge(slot.statistics);
+  }
+  for (const auto& [kind, total] : totals) {
+    const auto [counters, is_new] = model_counters_.try_emplace(kind);
+    if (is_new) counters->second = define_counters(counter_prefix("all", kNoLayer, kind) + "global ");
+    set_counters(counters->second, values_of(total));
+  }
+}
+
+std::vector<std::string> StepTalk::notes() const {
+  static constexpr const char* kSentences[kProblemCount] = {
+      "ranks were in different steps when they told their statistics",
+      "a rank began steps that do not count up",
+      "the parallel groups that were told are not of the number of ranks",
+      "ranks disagree on the parallel groups, or two have one place in them",
+      "ranks told different numbers of steps",
+      "parts of a tensor were not shown",
+      "there was no room for all tensors",
+      "a tensor is split along a group that was not told",
+      "a rank stopped telling its statistics"};
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < kProblemCount; ++i) {
+    const Complaint& complaint = complaints_[i];
+    if (complaint.count == 0) continue;
+    if (i == kStopped) {
+      sentences.push_back("rank " + std::to_string(layout_.world_rank) + " told no more statistics over all ranks: " + complaint.example);
+      continue;
+    }
+    sentences.push_back("statistics over all ranks were left out " + std::to_string(complaint.count) + (complaint.count == 1 ? " time: " : " times: ") +
+                        kSentences[i] + " (" + (complaint.count == 1 ? "" : "first: ") + complaint.example + ")");
+  }
+  return sentences;
+}
+
+}  // namespace megascope::tensors

@@ -1,0 +1,167 @@
+#include "plugin/tensors/step_talk.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "core/base/clock.h"
+#include "core/buffer/recorder.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/refusals.h"
+
+namespace megascope::tensors {
+namespace {
+
+constexpr std::string_view kTensorParallel = "tp";
+
+}  // namespace
+
+void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept {
+  statistics_ns_.fetch_add(own_ns, std::memory_order_relaxed);
+  try {
+    const bool is_split = tensor.shape.split_dimension >= 0;
+    const std::string_view group = !is_split ? std::string_view() : tensor.split_group.empty() ? kTensorParallel : tensor.split_group;
+    const std::lock_guard lock(mutex_);
+    auto found = by_identity_.find({tensor.id, tensor.shape.layer, tensor.shape.kind, is_split, group});
+    if (found == by_identity_.end()) {
+      if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
+      Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
+                                                  .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
+                                                  .counters_of = {}, .counters = {}, .is_shown = false, .statistics = {}});
+      found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
+    }
+    Tensor& mine = tensors_[found->second];
+    if (!mine.is_shown) mine.statistics = {};
+    mine.is_shown = true;
+    mine.statistics.merge(statistics);
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's statistics over all ranks");
+  }
+}
+
+bool StepTalk::begin(std::int64_t step) noexcept {
+  if (step <= step_) {
+    is_spoiled_ = true;
+    return false;
+  }
+  const std::uint64_t now_ns = clock::monotonic_ns();
+  step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
+  begin_ns_ = now_ns;
+  told_step_ = step_;
+  next_step_ = step_ = step;
+  return true;
+}
+
+void StepTalk::learn_layout() {
+  const std::uint32_t version = hooks::places_version() + 1;
+  Recorder* const recorder = hooks::recorder();
+  if (version == layout_version_ || recorder == nullptr) return;
+  const ProcessInfo info = recorder->info();
+  layout_ = Layout::of(info.parallel, info.world_rank, info.world_size);
+  layout_version_ = version;
+  place_total_ = sum_of_places(layout_.world_size);
+}
+
+/// What the tensor is among the ranks, as far as they told by now.
+void StepTalk::place(std::size_t index) {
+  Tensor& tensor = tensors_[index];
+  if (tensor.places_version == layout_version_) return;
+  tensor.shard = shard_of({.name = tensor.name, .layer = tensor.layer, .kind = tensor.kind, .is_split = tensor.is_split, .split_group = tensor.split_group}, layout_);
+  tensor.places_version = layout_version_;
+  by_key_[tensor.shard.key] = index;
+}
+
+/// What was shown since the step began, in order of keys; it is forgotten here.
+void StepTalk::collect(std::vector<TensorSlot>& slots) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    Tensor& tensor = tensors_[i];
+    if (!tensor.is_shown) continue;
+    tensor.is_shown = false;
+    place(i);
+    if (!tensor.shard.is_known) {
+      note(kNoGroup, tensor.name + " along " + tensor.split_group);
+      continue;
+    }
+    slots.push_back({.key = tensor.shard.key, .origin = tensor.shard.origin, .owner = static_cast<std::uint32_t>(layout_.world_rank), .parts = 1,
+                     .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .reserved = 0, .statistics = tensor.statistics});
+  }
+  std::ranges::sort(slots, {}, &TensorSlot::key);
+  slots.erase(std::unique(slots.begin(), slots.end(), [](const TensorSlot& a, const TensorSlot& b) { return a.key == b.key; }), slots.end());
+}
+
+StepHeader StepTalk::own_header() {
+  StepHeader header;
+  header.slots = slots_;
+  header.lowest_step = header.highest_step = told_step_;
+  header.lowest_next = header.highest_next = next_step_;
+  header.flags = (is_spoiled_ ? kSpoiled : 0) | (layout_.is_whole() ? 0 : kBadPlaces);
+  header.lowest_layout = header.highest_layout = layout_.hash();
+  header.place_sum = hash_of_place(layout_.place());
+  if (step_ns_ != 0) header.shortest_step_ns = header.longest_step_ns = step_ns_;
+  header.most_own_ns = own_ns_ + statistics_ns_.exchange(0, std::memory_order_relaxed);
+  header.most_wait_ns = wait_ns_;
+  if (is_speaker()) header.word = word_;
+  return header;
+}
+
+void StepTalk::fill(std::span<std::byte> block) noexcept {
+  try {
+    learn_layout();
+    std::vector<TensorSlot> slots;
+    collect(slots);
+    write_block(own_header(), slots, block);
+  } catch (const std::bad_alloc&) {
+    fill_absent(block);
+  }
+  told_step_ = step_;  // should a block follow that no step begins
+  next_step_ = kNoStep;
+  is_spoiled_ = false;
+  step_ns_ = own_ns_ = wait_ns_ = 0;
+}
+
+void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
+  StepHeader header;
+  header.slots = slots_;
+  header.flags = kAbsent;
+  header.word = word_;
+  header.word.is_said = is_speaker() ? 1 : 0;
+  write_block(header, {}, block);
+}
+
+void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
+  own_ns_ += own_ns;
+  wait_ns_ += wait_ns;
+}
+
+void StepTalk::stop(const char* reason) noexcept {
+  is_spoiled_ = true;
+  try {
+    const std::lock_guard lock(mutex_);
+    note(kStopped, reason);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void StepTalk::obey(std::span<const std::byte> merged) noexcept {
+  const ControlWord word = header_of(merged).word;
+  if (word.is_said == 0) return;
+  slots_ = std::clamp(std::bit_ceil(word.slots), kLeastSlots, kMostSlots);
+  if (word.capture_number == captured_) return;
+  captured_ = word.capture_number;
+  hooks::also_keep(step_, static_cast<std::int64_t>(std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));
+}
+
+/// Rank 0, from what all said.
+void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
+  if (has_bad_element && capture_count_ != 0 && word_.capture_number == 0) {
+    word_.capture_number = 1;
+    word_.capture_count = capture_count_;
+  }
+  most_used_ = std::max(most_used_, header.used);
+  if (most_used_ == 0) return;  // nothing has been shown yet: it may be much
+  const std::uint64_t wanted = header.dropped != 0 ? header.used + header.dropped : most_used_;
+  word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
+}
+
+}  // namespace megascope::tensors

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/counter_names.h"
+#include "plugin/tensors/shards.h"
+#include "plugin/tensors/step_block.h"
+
+namespace megascope::tensors {
+
+/// What a run's talk at steps came to, on the rank that speaks for all. Times are sums over steps, of each step the greatest of all
+/// ranks.
+struct StepTalkFacts {
+  std::uint64_t steps = 0;       ///< of which all ranks heard
+  std::uint64_t skipped = 0;     ///< of these, with statistics that could not be used
+  std::uint64_t step_ns = 0;
+  std::uint64_t own_ns = 0;
+  std::uint64_t wait_ns = 0;     ///< of own_ns
+};
+
+/// Statistics of tensors over all ranks, and the control word, as blocks that ranks tell each other at steps (ControlPort). What
+/// was shown since a step began is one block; shown twice, it counts twice. Results are counters "<name>[/layer <l>]/<kind>/global
+/// <what>" of the lowest rank that holds a part, set where a later step begins; rank 0 sets "all/<kind>/global …" over all tensors
+/// of a kind that is of the model, and "step/longest", "step/shortest" over all ranks. add(): any thread.
+class StepTalk final : public ControlPort {
+ public:
+  /// capture_count: steps that are recorded after the first that has a NaN or infinite element somewhere; 0: none.
+  explicit StepTalk(std::uint64_t capture_count) : capture_count_(capture_count) {}
+
+  /// This process's part of a tensor. own_ns: what finding that out took.
+  void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept;
+
+  bool begin(std::int64_t step) noexcept override;
+  std::size_t block_bytes() const noexcept override { return bytes_of_block(slots_); }
+  void fill(std::span<std::byte> block) noexcept override;
+  void fill_absent(std::span<std::byte> block) const noexcept override;
+  void merge(const std::byte* theirs, std::byte* mine) const noexcept override { merge_blocks(theirs, mine); }
+  void hear(std::span<const std::byte> merged) noexcept override;
+  void obey(std::span<const std::byte> merged) noexcept override;
+  void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
+  void stop(const char* reason) noexcept override;
+
+  /// After the last block.
+  StepTalkFacts facts() const { return facts_; }
+  /// Sentences for the user: what could not be told, and why.
+  std::vector<std::string> notes() const;
+
+ private:
+  struct Tensor {
+    std::string name;
+    std::int32_t layer;
+    TensorKind kind;
+    bool is_split;
+    std::string split_group;
+    std::uint32_t places_version;  ///< that `shard` is of; 0: none
+    Shard shard;
+    std::string counters_of;       ///< prefix that `counters` have; empty: none yet
+    Counters counters;
+    bool is_shown;
+    kernels::TensorStatistics statistics;  ///< since the step began
+  };
+  using Identity = std::tuple<TensorId, std::int32_t, TensorKind, bool, std::string_view>;
+
+  /// Why the statistics of a step were of no use, each with how often and an example.
+  struct Complaint {
+    std::uint64_t count = 0;
+    std::string example;
+  };
+  enum Problem { kStepsDiffer, kBackwards, kWrongSize, kGroupsDiffer, kRanksAbsent, kPartsMissing, kNoRoom, kNoGroup, kStopped, kProblemCount };
+
+  void learn_layout();
+  void place(std::size_t index);
+  void collect(std::vector<TensorSlot>& slots);
+  StepHeader own_header();
+  ControlWord own_word();
+  std::optional<Problem> problem_of(const StepHeader& header);
+  /// Under mutex_.
+  void note(Problem problem, const std::string& example);
+  void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
+  void tell_tensor(const TensorSlot& slot);
+  void tell_models(std::span<const std::byte> merged, const StepHeader& header);
+  void tell_times(const StepHeader& header);
+  void decide(const StepHeader& header, bool has_bad_element);
+  bool is_speaker() const { return layout_.world_rank == 0; }
+
+  mutable std::mutex mutex_;  ///< tensors_ and what belongs to them; never held while others are waited for
+  std::deque<Tensor> tensors_;
+  std::map<Identity, std::size_t> by_identity_;
+  std::unordered_map<std::uint64_t, std::size_t> by_key_;
+  std::atomic<std::uint64_t> statistics_ns_{0};
+  std::array<Complaint, kProblemCount> complaints_;
+
+  // The rest is of the thread that begins steps.
+  Layout layout_;
+  std::uint32_t layout_version_ = 0;  ///< places_version() + 1 that layout_ is of; 0: none
+  std::uint64_t place_total_ = 0;
+  std::uint32_t slots_ = kFirstSlots;
+  std::int64_t step_ = -1;       ///< that has begun
+  std::int64_t told_step_ = -1;  ///< that the next block is of
+  std::int64_t next_step_ = kNoStep;
+  bool is_spoiled_ = false;
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t step_ns_ = 0;
+  std::uint64_t own_ns_ = 0;
+  std::uint64_t wait_ns_ = 0;
+  std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed
+  std::map<TensorKind, Counters> model_counters_;
+  std::array<CounterId, 2> time_counters_{};
+  bool has_time_counters_ = false;
+
+  // Of rank 0.
+  std::uint64_t capture_count_;
+  ControlWord word_{.is_said = 1};
+  std::uint32_t most_used_ = 0;
+  StepTalkFacts facts_;
+};
+
+}  // namespace megascope::tensors
