@@ -1,0 +1,67 @@
+"""The backward pass of watched modules, by hooks of the tensors that flow through them: a module's begins when the gradient of its
+result is there, and ends when that of its argument is, or a gradient of a module outside of it. Modules' own backward hooks would put
+nodes of their own into the graph, and forbid the program to change results in place.
+
+A hook holds names and numbers, no tensor, and returns nothing: gradients stay as they are.
+"""
+
+import functools
+
+from torch.autograd import Variable
+
+from megascope import _open
+from megascope._table import hooks
+
+
+def _after_this_backward(function) -> None:
+    """Raises RuntimeError where the thread is in no backward pass."""
+    Variable._execution_engine.queue_callback(function)  # pylint: disable=protected-access  # as DistributedDataParallel does
+
+
+def _nothing() -> None:
+    pass
+
+
+def _begin(watched, gradient) -> None:
+    try:
+        if not watched.is_active:
+            return
+        if not _open.is_in_backward():
+            _after_this_backward(_open.end_backward)
+            _open.begin_backward()
+        _open.reach(watched.path)
+        if hooks.wants_tensor(None):
+            watched.show("actv_grad_out", gradient)
+    except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
+        pass
+
+
+def _finish(watched, gradient) -> None:
+    try:
+        if not watched.is_active:
+            return
+        if hooks.wants_tensor(None):
+            watched.show("actv_grad_in", gradient)
+        _open.finish(watched.backward)
+    except Exception:  # pylint: disable=broad-except
+        pass
+
+
+def begin_at(watched, values) -> None:
+    """The module's backward pass begins with the gradient of its result."""
+    values.register_hook(functools.partial(_begin, watched))
+
+
+def finish_at(watched, values) -> None:
+    """It ends with the gradient of its argument."""
+    values.register_hook(functools.partial(_finish, watched))
+
+
+def forget_failed() -> None:
+    """Leaves the regions of a backward pass that an exception has ended. Not those of one that a forward pass is part of, which
+    computes again what was not kept."""
+    if _open.is_in_backward():
+        try:
+            _after_this_backward(_nothing)
+        except RuntimeError:
+            _open.leave_modules()
