@@ -1,8 +1,9 @@
-"""The backward pass of watched modules, by hooks of the tensors that flow through them: a module's begins when the gradient of its
-result is there, and ends when that of its argument is, or a gradient of a module outside of it. Modules' own backward hooks would put
-nodes of their own into the graph, and forbid the program to change results in place.
+"""The backward pass of watched modules, by hooks where gradients come by: a module's begins when the gradient of its result is there,
+and ends when that of its argument is, or a gradient of a module outside of it. Modules' own backward hooks would put nodes of their
+own into the graph, and forbid the program to change results in place.
 
-A hook holds names and numbers, no tensor, and returns nothing: gradients stay as they are.
+Hooks hang on the nodes of the graph, which goes with the step, and not on the tensors, which the program may change, save and hang
+hooks of its own on. They hold names and numbers, no tensor, and return nothing: gradients stay as they are.
 """
 
 import functools
@@ -30,7 +31,7 @@ def _begin(watched, gradient) -> None:
             _after_this_backward(_open.end_backward)
             _open.begin_backward()
         _open.reach(watched.path)
-        if hooks.wants_tensor(None):
+        if gradient is not None and hooks.wants_tensor(None):
             watched.show("actv_grad_out", gradient)
     except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
         pass
@@ -40,21 +41,35 @@ def _finish(watched, gradient) -> None:
     try:
         if not watched.is_active:
             return
-        if hooks.wants_tensor(None):
+        if gradient is not None and hooks.wants_tensor(None):
             watched.show("actv_grad_in", gradient)
         _open.finish(watched.backward)
     except Exception:  # pylint: disable=broad-except
         pass
 
 
+def _hang(values, function) -> None:
+    """function(gradient) is called when the gradient of the values, as they are now, is there. values: no leaf."""
+    node = values.grad_fn
+    if hasattr(node, "register_prehook"):  # PyTorch 2
+        index = values.output_nr
+        node.register_prehook(lambda gradients: function(gradients[index]))
+    elif values._backward_hooks is not None:  # pylint: disable=protected-access
+        values.register_hook(function)
+    else:  # what register_hook does, and the tensor then keeps nothing of
+        values._backward_hooks = {0: function}
+        node._register_hook_dict(values)
+        values._backward_hooks = None
+
+
 def begin_at(watched, values) -> None:
     """The module's backward pass begins with the gradient of its result."""
-    values.register_hook(functools.partial(_begin, watched))
+    _hang(values, functools.partial(_begin, watched))
 
 
 def finish_at(watched, values) -> None:
     """It ends with the gradient of its argument."""
-    values.register_hook(functools.partial(_finish, watched))
+    _hang(values, functools.partial(_finish, watched))
 
 
 def forget_failed() -> None:

@@ -106,7 +106,7 @@ def _leaving(module, arguments, result) -> None:
             return
         if hooks.wants_tensor(None):
             watched.show("actv_out", values)
-        if _wants_gradients(watched, values) and values is not _first_tensor(arguments):
+        if _wants_gradients(watched, values):
             _gradients.begin_at(watched, values)
     except Exception:  # pylint: disable=broad-except
         pass
