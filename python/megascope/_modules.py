@@ -2,6 +2,7 @@
 here, and the module itself stays as it is, to be copied and saved as before."""
 
 import inspect
+import sys
 import threading
 import weakref
 
@@ -22,7 +23,7 @@ def layer_of(name: str) -> "int | None":
 class Watched:
     """A module: its names and its regions. path: of its backward pass, from the model's down to its own."""
 
-    __slots__ = ("key", "module", "name", "layer", "forward", "backward", "path", "is_root", "has_gradients", "is_active")
+    __slots__ = ("key", "module", "name", "layer", "forward", "backward", "path", "parent_number", "has_gradients", "is_active")
 
     def __init__(self, module, name: str, parent: "Watched | None", prefix: str, has_gradients: bool) -> None:
         self.key = id(module)
@@ -33,7 +34,8 @@ class Watched:
         both = (prefix + name, f"{prefix}{name} backward") if name else (f"{prefix[:-1]} forward".strip(), f"{prefix[:-1]} backward".strip())
         self.forward, self.backward = (_open.Place(number_of(region), at) for region in both)
         self.path = (*(parent.path if parent else ()), self.backward)
-        self.is_root = parent is None
+        self.parent_number = parent.forward.number if parent else 0
+        _forward_numbers.add(self.forward.number)
         self.has_gradients = has_gradients
         self.is_active = True
 
@@ -46,7 +48,12 @@ class Watched:
 
 _NEVER_CALLED = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList, torch.nn.ParameterDict)
 
+_CALL = torch.nn.Module._call_impl.__code__  # pylint: disable=protected-access
+_ALWAYS = {"always_call": True}  # from PyTorch 2 on: also when an exception leaves the module
+_TELLS_EXCEPTIONS = "always_call" in inspect.signature(torch_module.register_module_forward_hook).parameters
+
 _watched: "dict[int, Watched]" = {}  # by the module's id
+_forward_numbers: "set[int]" = set()
 _handles: list = []
 _lock = threading.RLock()  # a module may die, and be forgotten, while the lock is held
 
@@ -75,14 +82,27 @@ def _of(module) -> "Watched | None":
     return watched if watched is not None and watched.module() is module else None
 
 
+def _leave_failed(frame) -> None:
+    """Leaves modules in which nothing runs any more, from the frame outwards: exceptions have left them."""
+    alive = set()
+    while frame is not None:
+        if frame.f_code is _CALL:
+            watched = _of(frame.f_locals.get("self"))
+            if watched is not None:
+                alive.add(watched.forward.number)
+        frame = frame.f_back
+    _open.leave_dead(lambda number: number in _forward_numbers and number not in alive)
+
+
 def _entering(module, arguments) -> None:
     watched = _of(module)
     if watched is None:
         return
     try:
-        if watched.is_root:
+        if watched.parent_number == 0:
             _gradients.forget_failed()
-            watched.forward.leave()  # it is still open where an exception has left it
+        if _open.innermost() not in (watched.parent_number, 0) and not _TELLS_EXCEPTIONS:
+            _leave_failed(sys._getframe(2))  # pylint: disable=protected-access
         watched.forward.enter()
         values = _first_tensor(arguments)
         if values is None:
@@ -132,9 +152,8 @@ def remember(model, prefix: str, depth: "int | None", has_gradients: bool) -> "l
             _watched[watched.key] = watched
         if not _handles:
             _open.begin_listing()
-            always = {"always_call": True} if "always_call" in inspect.signature(torch_module.register_module_forward_hook).parameters else {}
             _handles.append(torch_module.register_module_forward_pre_hook(_entering))
-            _handles.append(torch_module.register_module_forward_hook(_leaving, **always))
+            _handles.append(torch_module.register_module_forward_hook(_leaving, **(_ALWAYS if _TELLS_EXCEPTIONS else {})))
     return list(by_name.values())
 
 

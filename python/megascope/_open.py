@@ -121,6 +121,19 @@ class Place(typing.NamedTuple):
             _leave_inside(index)
 
 
+def innermost() -> int:
+    """The region that the thread entered last; 0: none."""
+    return _here.numbers[-1] if _here.numbers else 0
+
+
+def leave_dead(number_is_dead: "typing.Callable[[int], bool]") -> None:
+    """Leaves the innermost regions for as long as that holds of them."""
+    count = len(_here.numbers)
+    while count and number_is_dead(_here.numbers[count - 1]):
+        count -= 1
+    _leave_inside(count)
+
+
 def is_in_backward() -> bool:
     return _here.backward is not None
 

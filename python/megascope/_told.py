@@ -150,7 +150,8 @@ def group(name, index=None, size=None, comm=None):
 
 
 def groups(layout):
-    return hooks.groups_set(encoded(layout)) == 0
+    layout = encoded(layout)
+    return hooks.groups_set(layout) == 0 if layout else group(layout)  # which refuses it
 
 
 def wants_tensor(name):

@@ -260,6 +260,8 @@ class WithoutMpi(Case):
         report = self.report(joined)
         self.assertEqual(report["ranks"], 2)
         self.assertEqual(self.counts(report)["step"], 2 * STEPS)
+        analyzed = json.loads(self.call(MEGASCOPE, "analyze", joined, "--json"))
+        self.assertEqual(len(analyzed["ranks"]), 2)
 
     def test_without_the_library_and_switched_off(self):
         self.assertEqual(self.call(ALONE, "1"), "recording 0, afterwards 0, saved -1\n")

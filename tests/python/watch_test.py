@@ -1,0 +1,373 @@
+"""`megascope.watch`: what is told of a PyTorch model, and that the model does not notice.
+
+  watch_test.py MEGASCOPE
+"""
+
+import importlib.util
+import sys
+
+from case import Case, main
+
+# A model with what makes watching hard: layers by number, a result changed in place, a module used twice, a branch without gradient.
+MODEL = """
+import hashlib, io, megascope, torch
+from torch import nn
+from torch.nn import functional
+torch.set_num_threads(1)
+torch.manual_seed(1)
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.up, self.act, self.down = nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.ReLU(inplace=True), nn.Linear(2 * width, width)
+        self.fails = False
+    def forward(self, x):
+        if self.fails:
+            raise ValueError("as told")
+        return x + self.down(self.act(self.up(self.norm(x))))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.h, self.head = nn.Embedding(16, 8), nn.ModuleList(Block(8) for _ in range(2)), nn.Linear(8, 16)
+    def forward(self, tokens, wrap=lambda block, x: block(x)):
+        x = self.token(tokens)
+        for block in self.h:
+            x = wrap(block, x)
+        return self.head(x)
+def loss_of(net, **more):
+    tokens = torch.arange(20).reshape(4, 5) % 16
+    return functional.cross_entropy(net(tokens, **more).flatten(0, 1), tokens.flatten())
+def digest(net):
+    return hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in net.parameters())).hexdigest()
+net = Net()
+optimizer = torch.optim.Adam(net.parameters())
+"""
+FORWARD = ["forward", "forward/token"] + [f"forward/h.{i}{inner}" for i in range(2)
+                                          for inner in ("", f"/h.{i}.norm", f"/h.{i}.up", f"/h.{i}.act", f"/h.{i}.down")] + ["forward/head"]
+BLOCK_BACK = ["", "/h.{0}.down backward", "/h.{0}.act backward", "/h.{0}.norm backward"]  # `up` goes into `act`, which changes its result
+BACKWARD = (["backward", "backward/head backward"] + [("backward/h.{0} backward" + inner).format(i) for i in (1, 0) for inner in BLOCK_BACK]
+            + ["backward/token backward"])
+
+
+class OfModel(Case):
+    """Scripts that begin with the model."""
+
+    def record(self, script, **more):  # pylint: disable=arguments-differ
+        return super().record(MODEL + self.plain(script), **more)
+
+    def plain(self, script):
+        indent = len(script) - len(script.lstrip("\n ")) - 1
+        return "\n".join(line[indent:] for line in script.splitlines())
+
+
+class Watch(OfModel):
+    def test_modules_forward_and_backward_and_the_optimizer(self):
+        self.record("""
+            megascope.watch(net, optimizer)
+            for i in range(2):
+                with megascope.step(i):
+                    optimizer.zero_grad()
+                    loss_of(net).backward()
+                    optimizer.step()
+            """)
+        self.assertEqual(self.nested(), 2 * (["step"] + ["step/" + path for path in FORWARD + BACKWARD + ["optimizer"]]))
+        layers = {event["name"]: event.get("args", {}).get("layer") for event in self.events() if event["ph"] == "X"}
+        self.assertEqual({layers[name] for name in layers if "h.1" in name}, {1})
+        self.assertEqual({layers[name] for name in layers if "h." not in name}, {None})
+        self.assertEqual(self.losses(), {})
+
+    def test_names_depth_and_forward_alone(self):
+        self.record("""
+            megascope.watch(net, [optimizer], name="gpt", depth=2, backward=False)
+            loss_of(net).backward()
+            optimizer.step()
+            """)
+        self.assertEqual(self.nested(), ["gpt forward"] + [f"gpt forward/gpt.{name}" for name in ("token", "h.0", "h.1", "head")]
+                         + ["gpt optimizer"])
+
+    def test_the_model_computes_the_same(self):
+        script = MODEL + self.plain("""
+            from torch.utils.checkpoint import checkpoint
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+            megascope.watch(net, optimizer)
+            later = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+            seen = []
+            def listen(y):
+                if y.requires_grad:
+                    y.register_hook(lambda g: seen.append(g.sum().item()))
+            for i in range(6):
+                with megascope.step(i):
+                    optimizer.zero_grad()
+                    hooked = net.h[0].act.register_forward_hook(lambda module, given, y: listen(y))
+                    how = [{}, {"wrap": lambda b, x: checkpoint(b, x)}, {"wrap": lambda b, x: checkpoint(b, x, use_reentrant=False)}][i % 3]
+                    loss = loss_of(net, **how)
+                    loss.backward()
+                    hooked.remove()
+                    nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+                    optimizer.step(), schedule.step(), later.step()
+                    print(loss.item().hex())
+            print(digest(net), seen)
+            """)
+        bare = self.bare(script)
+        self.assertEqual(self.bare(script), bare)
+        self.assertIn("[", bare)
+        self.assertNotIn("[]", bare)
+        for settings in ({}, {"MEGASCOPE_TENSORS": "*", "MEGASCOPE_TRACE": "full"}):
+            self.run_folder += "+"
+            self.assertEqual(Case.record(self, script, **settings), bare)
+            self.assertEqual(self.losses(), {})
+            counts = self.counts()
+            # Two of six steps compute everything once, the others each block again in the backward pass.
+            self.assertEqual((counts["forward"], counts["backward"], counts["optimizer"], counts["h.0"]), (6, 6, 6, 10))
+
+    def test_checkpointed_blocks_are_computed_inside_of_the_backward_pass(self):
+        self.record("""
+            from torch.utils.checkpoint import checkpoint
+            megascope.watch(net)
+            loss_of(net, wrap=lambda b, x: checkpoint(b, x)).backward()
+            """)
+        paths = self.nested()
+        again = paths[paths.index("backward"):]
+        for i in (0, 1):
+            (found,) = [path for path in again if path.endswith(f"/h.{i}")]
+            self.assertTrue(found.startswith("backward/"), found)
+            self.assertIn(f"{found}/h.{i}.norm", again)
+            self.assertTrue([path for path in again if path.startswith("backward/") and path.endswith(f"/h.{i}.down backward")])
+        self.assertEqual(paths.count("backward"), 1)
+        self.assertEqual(self.losses(), {})
+
+    def test_a_module_used_twice_and_a_backward_pass_twice(self):
+        self.record("""
+            class Twice(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.same = nn.Linear(4, 4)
+                    self.alias = self.same
+                def forward(self, x):
+                    return self.same(self.alias(x).tanh())
+            twice = Twice()
+            megascope.watch(twice)
+            loss = twice(torch.ones(2, 4, requires_grad=True)).sum()
+            loss.backward(retain_graph=True)
+            loss.backward()
+            """)
+        once = ["backward", "backward/same backward", "backward/same backward"]
+        self.assertEqual(self.nested(), ["forward", "forward/same", "forward/same"] + 2 * once)
+        self.assertEqual(self.losses(), {})
+
+    def test_exceptions_forward(self):
+        self.record("""
+            class Tries(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.bad, self.good = nn.Sequential(Block(8)), Block(8)
+                    self.bad[0].fails = True
+                def forward(self, x):
+                    try:
+                        return self.bad(x)
+                    except ValueError:
+                        return self.good(x)
+            tries = Tries()
+            megascope.watch(tries)
+            tries(torch.ones(1, 8))
+            tries.good.fails = True
+            for _ in range(3):                       # nothing around it
+                try: tries(torch.ones(1, 8))
+                except ValueError: pass
+            for i in range(2):                       # regions and steps around it
+                with megascope.step(i):
+                    try:
+                        with megascope.region("train"):
+                            tries(torch.ones(1, 8))
+                    except ValueError: pass
+                    with megascope.region("after"): pass
+            megascope.step_begin(2)
+            try: tries(torch.ones(1, 8))
+            except ValueError: pass
+            megascope.step_end()
+            """)
+        failed = ["forward", "forward/bad", "forward/bad/bad.0", "forward/good"]
+        good = [f"forward/good/good.{name}" for name in ("norm", "up", "act", "down")]
+        within = lambda around: [f"{around}/{path}" for path in failed]  # noqa: E731
+        self.assertEqual(self.nested(), failed + good + 3 * failed + 2 * ["step", "step/train", *within("step/train"), "step/after"]
+                         + ["step", *within("step")])
+        self.assertEqual(self.losses(), {})
+
+    def test_exceptions_backward(self):
+        self.record("""
+            megascope.watch(net, optimizer)
+            def fail(gradient): raise ValueError
+            for i in range(2):
+                loss = loss_of(net, wrap=lambda b, x: (b(x), x.register_hook(fail))[0])
+                try: loss.backward()
+                except ValueError: pass
+            with megascope.step(0):
+                loss_of(net).backward()
+            class Broken(torch.optim.SGD):
+                def step(self, closure=None): raise ValueError
+            broken = Broken(net.parameters(), lr=1)
+            megascope.watch(net, broken)
+            try: broken.step()
+            except ValueError: pass
+            with megascope.region("after"): pass
+            """)
+        paths = self.nested()
+        self.assertEqual(paths[paths.index("step"):], ["step"] + [f"step/{path}" for path in FORWARD + BACKWARD] + ["optimizer", "after"])
+        self.assertEqual([paths.count("forward"), paths.count("backward")], [2, 2])
+        self.assertEqual(self.losses(), {})
+
+    def test_the_model_stays_as_it_is(self):
+        self.assertEqual(self.record("""
+            import copy, pickle
+            before = {key: set(vars(module)) for key, module in net.named_modules()}
+            watch = megascope.watch(net, optimizer)
+            loss = loss_of(net)
+            y = net.h[0](torch.ones(1, 8))
+            print(y._backward_hooks, [module._forward_hooks for module in net.modules() if module._forward_hooks or module._forward_pre_hooks])
+            torch.save(net, io.BytesIO()), torch.save(optimizer, io.BytesIO())
+            assert b"megascope" not in pickle.dumps(net) + pickle.dumps(optimizer)
+            copied = copy.deepcopy(net)
+            loss_of(copied)                     # is not watched
+            copied_optimizer = copy.deepcopy(optimizer)
+            loss.backward()
+            optimizer.step(), copied_optimizer.step()
+            with watch: pass                    # and no longer
+            watch.remove()
+            assert before == {key: set(vars(module)) for key, module in net.named_modules()}
+            assert "step" not in vars(optimizer)
+            assert not nn.modules.module._global_forward_hooks and not nn.modules.module._global_forward_pre_hooks
+            loss_of(net).backward()
+            optimizer.step()
+            """), "None []\n")
+        self.assertEqual((self.counts()["forward"], self.counts()["optimizer"], self.counts()["backward"]), (1, 1, 1))
+        self.assertEqual(self.losses(), {})
+
+    def test_nothing_is_kept_alive(self):
+        self.assertEqual(self.record("""
+            import gc, weakref
+            gc.disable()
+            watch = megascope.watch(net, optimizer)
+            inner = []
+            net.h[0].register_forward_hook(lambda module, given, result: inner.append(weakref.ref(result)))
+            loss = loss_of(net)
+            loss.backward()
+            optimizer.step()
+            gone = [weakref.ref(net), weakref.ref(optimizer), weakref.ref(net.head.weight), weakref.ref(loss), *inner]
+            del net, loss
+            optimizer.zero_grad()
+            del optimizer
+            print([one() is None for one in gone])
+            assert not nn.modules.module._global_forward_hooks
+            watch.remove()
+            """, MEGASCOPE_TENSORS="*"), "[True, True, True, True, True]\n")
+
+    def test_schedulers_before_and_behind(self):
+        self.record("""
+            first = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+            given = optimizer.step
+            watch = megascope.watch(net, optimizer)
+            watch.remove()
+            assert optimizer.step is given
+            watch = megascope.watch(net, optimizer)
+            second = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+            loss_of(net).backward()
+            print(optimizer.step(lambda: 3)), first.step(), second.step()
+            watch.remove()
+            other = torch.optim.SGD(net.parameters(), lr=1)
+            watch = megascope.watch(net, other)
+            third = torch.optim.lr_scheduler.StepLR(other, 1)
+            other.step(), third.step()
+            watch.remove()
+            other.step(), third.step()
+            """)
+        self.assertEqual(self.counts()["optimizer"], 2)
+
+    def test_several_models_in_several_threads(self):
+        self.record("""
+            import threading
+            def train(name):
+                one = Net()
+                watch = megascope.watch(one, name=name)
+                for _ in range(5):
+                    loss_of(one).backward()
+                watch.remove()
+            threads = [threading.Thread(target=train, args=(f"model{i}",)) for i in range(3)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+            """)
+        counts = self.counts()
+        for i in range(3):
+            self.assertEqual([counts[f"model{i} {way}"] for way in ("forward", "backward")], [5, 5])
+        self.assertEqual(self.losses(), {})
+
+    def test_what_is_no_model_is_not_watched(self):
+        self.record("""
+            for nothing in (None, 3, "x", Net, [net], optimizer):
+                with megascope.watch(nothing): pass
+            with megascope.watch(net, optimizer=3): loss_of(net)
+            with megascope.watch(net, optimizer="adam", name=None, depth="x"): pass
+            """)
+        self.assertEqual(self.counts()["forward"], 1)
+
+
+class Tensors(OfModel):
+    def test_statistics_are_those_of_the_models_tensors(self):
+        said = self.record("""
+            megascope.watch(net, optimizer)
+            kept = {}
+            net.h[1].down.register_forward_hook(lambda module, given, y: kept.update(actv_in=given[0], actv_out=y))
+            loss_of(net).backward()
+            kept |= {"weight": net.head.weight.detach().clone(), "grad_reduced": net.head.weight.grad.clone()}
+            optimizer.step()
+            state = optimizer.state[net.head.weight]
+            kept |= {"weight_updated": net.head.weight, "exp_avg": state["exp_avg"], "exp_avg_sq": state["exp_avg_sq"]}
+            for kind, tensor in kept.items():
+                print(kind, tensor.numel(), tensor.double().norm().item())
+            """, MEGASCOPE_TENSORS="*")
+        lines = [line.split() for line in said.splitlines()]
+        self.assertEqual(len(lines), 7)
+        for kind, count, norm in lines:
+            found = self.statistics(f"h.1.down/layer 1/{kind}" if kind.startswith("actv") else f"head.weight/{kind}")
+            self.assertEqual(found["count"], int(count), kind)
+            self.assertAlmostEqual(found["norm"], float(norm), delta=1e-9 * float(norm), msg=kind)
+        gradients = {event["name"].split("/")[0] for event in self.events() if event["ph"] == "C" and "/actv_grad_out/" in event["name"]}
+        self.assertLessEqual({"model", "head", "h.1", "h.0", "token", "h.0.norm"}, gradients)
+        self.assertIn("h.1.down", {event["name"].split("/")[0] for event in self.events() if event["ph"] == "C" and "/actv_grad_in/" in event["name"]})
+        self.assertEqual(self.losses(), {})
+
+    def test_only_those_that_are_asked_for(self):
+        self.record("""
+            megascope.watch(net, optimizer)
+            loss_of(net).backward()
+            optimizer.step()
+            """, MEGASCOPE_TENSORS="*.weight")
+        self.assertEqual({event["name"].split("/")[-2] for event in self.events() if event["ph"] == "C"},
+                         {"weight", "grad_reduced", "weight_updated", "exp_avg", "exp_avg_sq"})
+
+    def test_types_and_layouts_of_pytorch(self):
+        self.record("""
+            for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8):
+                megascope.tensor(str(dtype), torch.arange(12).to(dtype).reshape(3, 4).t()[1:, ::2])
+            megascope.tensor("needs gradient", torch.ones(2, requires_grad=True) * 2)
+            megascope.tensor("bool", torch.tensor([True, False]))
+            megascope.tensor("empty", torch.ones(0, 3)), megascope.tensor("no dimension", torch.tensor(3.0))
+            megascope.tensor("conjugate", torch.ones(2, dtype=torch.complex64).conj())
+            negative = torch.ones(2, dtype=torch.complex64).conj().imag
+            for none in (negative, torch.ones(2, 2).to_sparse(), torch.ones(2, device="meta"), torch.ones(2, dtype=torch.complex64),
+                         torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.qint8)):
+                megascope.tensor("none", none)
+            """, MEGASCOPE_TENSORS="*")
+        for dtype in ("float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8"):
+            found = self.statistics(f"torch.{dtype}/other")
+            self.assertEqual((found["count"], found["min"], found["max"], found["mean"]), (6, 1, 11, 6), dtype)
+        self.assertEqual(self.statistics("needs gradient/other")["mean"], 2)
+        self.assertEqual(self.statistics("bool/other")["mean"], 0.5)
+        self.assertEqual(self.statistics("empty/other")["count"], 0)
+        self.assertEqual(self.statistics("no dimension/other")["mean"], 3)
+        self.assertEqual(self.losses(), {"refused": 1 + 5})
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("torch") is None:
+        print("SKIPPED: there is no PyTorch")
+        sys.exit(77)
+    main()
