@@ -6,8 +6,6 @@ Hooks hang on the nodes of the graph, which goes with the step, and not on the t
 hooks of its own on. They hold names and numbers, no tensor, and return nothing: gradients stay as they are.
 """
 
-import functools
-
 from torch.autograd import Variable
 
 from megascope import _open
@@ -48,28 +46,23 @@ def _finish(watched, gradient) -> None:
         pass
 
 
-def _hang(values, function) -> None:
-    """function(gradient) is called when the gradient of the values, as they are now, is there. values: no leaf."""
+def _hang(values, function, watched) -> None:
+    """function(watched, gradient) is called when the gradient of the values, as they are now, is there. Of a leaf nothing is heard,
+    since its hooks would last as long as it does; nor before PyTorch 1.13, which has no hooks of nodes."""
     node = values.grad_fn
-    if hasattr(node, "register_prehook"):  # PyTorch 2
+    if node is not None and hasattr(node, "register_prehook"):
         index = values.output_nr
-        node.register_prehook(lambda gradients: function(gradients[index]))
-    elif values._backward_hooks is not None:  # pylint: disable=protected-access
-        values.register_hook(function)
-    else:  # what register_hook does, and the tensor then keeps nothing of
-        values._backward_hooks = {0: function}
-        node._register_hook_dict(values)
-        values._backward_hooks = None
+        node.register_prehook(lambda gradients: function(watched, gradients[index]))
 
 
 def begin_at(watched, values) -> None:
     """The module's backward pass begins with the gradient of its result."""
-    _hang(values, functools.partial(_begin, watched))
+    _hang(values, _begin, watched)
 
 
 def finish_at(watched, values) -> None:
     """It ends with the gradient of its argument."""
-    _hang(values, functools.partial(_finish, watched))
+    _hang(values, _finish, watched)
 
 
 def forget_failed() -> None:

@@ -73,8 +73,8 @@ def _first_tensor(values, depth: int = 3) -> "torch.Tensor | None":
 
 
 def _wants_gradients(watched: Watched, values) -> bool:
-    """Will a gradient come for these values, and not for a leaf, whose hooks last as long as it does?"""
-    return watched.has_gradients and values.grad_fn is not None and torch.is_grad_enabled() and not torch.jit.is_tracing()
+    """May a gradient come for these values?"""
+    return watched.has_gradients and values.requires_grad and torch.is_grad_enabled() and not torch.jit.is_tracing()
 
 
 def _of(module) -> "Watched | None":
