@@ -101,7 +101,8 @@ def _entering(module, arguments) -> None:
     try:
         if watched.parent_number == 0:
             _gradients.forget_failed()
-        if _open.innermost() not in (watched.parent_number, 0) and not _TELLS_EXCEPTIONS:
+        around = _open.innermost()
+        if around > 0 and around != watched.parent_number and not _TELLS_EXCEPTIONS:
             _leave_failed(sys._getframe(2))  # pylint: disable=protected-access
         watched.forward.enter()
         values = _first_tensor(arguments)
