@@ -17,11 +17,13 @@ class Step:
 
     def __init__(self, optimizer, names: "dict[int, str]", region: str) -> None:
         place = _open.Place(number_of(region), None)
-        inner = optimizer.__dict__.get("step")  # of a scheduler, which holds the optimizer weakly too
+        inner = optimizer.__dict__.get("step")  # of a scheduler, which holds the optimizer weakly too, or of another watch
+        self.marks = inner.marks if isinstance(inner, Step) else dict(vars(inner or type(optimizer).step))
+        self.__dict__.update(self.marks)  # of schedulers that have been here
         self._optimizer = weakref.ref(optimizer)
+        self.inner = inner
         self.is_active = True
 
-        @functools.wraps(inner or type(optimizer).step)
         def step(optimizer, *arguments, **named):
             call = inner or functools.partial(type(optimizer).step, optimizer)
             if not self.is_active:
@@ -35,8 +37,8 @@ class Step:
             finally:
                 place.leave()
 
+        functools.update_wrapper(step, type(optimizer).step, updated=())
         self.__func__ = step
-        functools.update_wrapper(self, step)
 
     @property
     def __self__(self):
@@ -50,11 +52,10 @@ class Step:
         self.is_active = False
         optimizer = self._optimizer()
         if optimizer is not None and optimizer.__dict__.get("step") is self:
-            inner = self.__func__.__wrapped__
-            if inner is type(optimizer).step:
+            if self.inner is None:
                 del optimizer.__dict__["step"]
             else:
-                optimizer.step = inner
+                optimizer.step = self.inner
 
 
 def _parameters(optimizer, names):

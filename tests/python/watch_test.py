@@ -281,6 +281,21 @@ class Watch(OfModel):
             """)
         self.assertEqual(self.counts()["optimizer"], 2)
 
+    def test_a_model_watched_twice(self):
+        self.record("""
+            first, second = megascope.watch(net, optimizer), megascope.watch(net, optimizer, name="again")
+            loss_of(net)
+            optimizer.step()
+            first.remove()
+            optimizer.step()
+            second.remove()
+            optimizer.step(), loss_of(net)
+            print(sum(len(hooks) for hooks in (nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks)))
+            """)
+        counts = self.counts()
+        self.assertEqual((counts["optimizer"], counts["again optimizer"], counts["again forward"]), (1, 2, 1))
+        self.assertNotIn("forward", counts)
+
     def test_several_models_in_several_threads(self):
         self.record("""
             import threading
