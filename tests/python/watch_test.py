@@ -3,60 +3,14 @@
   watch_test.py MEGASCOPE
 """
 
-import importlib.util
-import sys
+from case import Case
+from model_case import MODEL, OfModel, main_with_torch
 
-from case import Case, main
-
-# A model with what makes watching hard: layers by number, a result changed in place, a module used twice, a branch without gradient.
-MODEL = """
-import hashlib, io, megascope, torch
-from torch import nn
-from torch.nn import functional
-torch.set_num_threads(1)
-torch.manual_seed(1)
-class Block(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.norm, self.up, self.act, self.down = nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.ReLU(inplace=True), nn.Linear(2 * width, width)
-        self.fails = False
-    def forward(self, x):
-        if self.fails:
-            raise ValueError("as told")
-        return x + self.down(self.act(self.up(self.norm(x))))
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token, self.h, self.head = nn.Embedding(16, 8), nn.ModuleList(Block(8) for _ in range(2)), nn.Linear(8, 16)
-    def forward(self, tokens, wrap=lambda block, x: block(x)):
-        x = self.token(tokens)
-        for block in self.h:
-            x = wrap(block, x)
-        return self.head(x)
-def loss_of(net, **more):
-    tokens = torch.arange(20).reshape(4, 5) % 16
-    return functional.cross_entropy(net(tokens, **more).flatten(0, 1), tokens.flatten())
-def digest(net):
-    return hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in net.parameters())).hexdigest()
-net = Net()
-optimizer = torch.optim.Adam(net.parameters())
-"""
 FORWARD = ["forward", "forward/token"] + [f"forward/h.{i}{inner}" for i in range(2)
                                           for inner in ("", f"/h.{i}.norm", f"/h.{i}.up", f"/h.{i}.act", f"/h.{i}.down")] + ["forward/head"]
 BLOCK_BACK = ["", "/h.{0}.down backward", "/h.{0}.act backward", "/h.{0}.norm backward"]  # `up` goes into `act`, which changes its result
 BACKWARD = (["backward", "backward/head backward"] + [("backward/h.{0} backward" + inner).format(i) for i in (1, 0) for inner in BLOCK_BACK]
             + ["backward/token backward"])
-
-
-class OfModel(Case):
-    """Scripts that begin with the model."""
-
-    def record(self, script, **more):  # pylint: disable=arguments-differ
-        return super().record(MODEL + self.plain(script), **more)
-
-    def plain(self, script):
-        indent = len(script) - len(script.lstrip("\n ")) - 1
-        return "\n".join(line[indent:] for line in script.splitlines())
 
 
 class Watch(OfModel):
@@ -152,6 +106,34 @@ class Watch(OfModel):
             """)
         once = ["backward", "backward/same backward", "backward/same backward"]
         self.assertEqual(self.nested(), ["forward", "forward/same", "forward/same"] + 2 * once)
+        self.assertEqual(self.losses(), {})
+
+    def test_modules_that_call_themselves_or_modules_of_others(self):
+        self.record("""
+            class Tree(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.leaf = nn.Linear(2, 2)
+                def forward(self, x, depth):
+                    return self.leaf(x) if depth == 0 else self(x, depth=depth - 1) + self(x, depth - 1)
+            class Caller(nn.Module):
+                def __init__(self, other):
+                    super().__init__()
+                    object.__setattr__(self, "other", other)
+                    self.own = nn.Linear(2, 2)
+                def forward(self, x):
+                    return self.own(self.other.leaf(x))
+            tree = Tree()
+            caller = Caller(tree)
+            megascope.watch(tree), megascope.watch(caller, name="caller")
+            tree(torch.ones(1, 2), 2)
+            caller(torch.ones(1, 2))
+            scripted = torch.jit.script(caller.own)
+            scripted(torch.ones(1, 2))
+            """)
+        inner = "forward/forward/forward"
+        half = ["forward/forward", inner, f"{inner}/leaf", inner, f"{inner}/leaf"]
+        self.assertEqual(self.nested(), ["forward", *half, *half, "caller forward", "caller forward/leaf", "caller forward/caller.own"])
         self.assertEqual(self.losses(), {})
 
     def test_exceptions_forward(self):
@@ -324,65 +306,5 @@ class Watch(OfModel):
         self.assertEqual(self.counts()["forward"], 1)
 
 
-class Tensors(OfModel):
-    def test_statistics_are_those_of_the_models_tensors(self):
-        said = self.record("""
-            megascope.watch(net, optimizer)
-            kept = {}
-            net.h[1].down.register_forward_hook(lambda module, given, y: kept.update(actv_in=given[0], actv_out=y))
-            loss_of(net).backward()
-            kept |= {"weight": net.head.weight.detach().clone(), "grad_reduced": net.head.weight.grad.clone()}
-            optimizer.step()
-            state = optimizer.state[net.head.weight]
-            kept |= {"weight_updated": net.head.weight, "exp_avg": state["exp_avg"], "exp_avg_sq": state["exp_avg_sq"]}
-            for kind, tensor in kept.items():
-                print(kind, tensor.numel(), tensor.double().norm().item())
-            """, MEGASCOPE_TENSORS="*")
-        lines = [line.split() for line in said.splitlines()]
-        self.assertEqual(len(lines), 7)
-        for kind, count, norm in lines:
-            found = self.statistics(f"h.1.down/layer 1/{kind}" if kind.startswith("actv") else f"head.weight/{kind}")
-            self.assertEqual(found["count"], int(count), kind)
-            self.assertAlmostEqual(found["norm"], float(norm), delta=1e-9 * float(norm), msg=kind)
-        gradients = {event["name"].split("/")[0] for event in self.events() if event["ph"] == "C" and "/actv_grad_out/" in event["name"]}
-        self.assertLessEqual({"model", "head", "h.1", "h.0", "token", "h.0.norm"}, gradients)
-        self.assertIn("h.1.down", {event["name"].split("/")[0] for event in self.events() if event["ph"] == "C" and "/actv_grad_in/" in event["name"]})
-        self.assertEqual(self.losses(), {})
-
-    def test_only_those_that_are_asked_for(self):
-        self.record("""
-            megascope.watch(net, optimizer)
-            loss_of(net).backward()
-            optimizer.step()
-            """, MEGASCOPE_TENSORS="*.weight")
-        self.assertEqual({event["name"].split("/")[-2] for event in self.events() if event["ph"] == "C"},
-                         {"weight", "grad_reduced", "weight_updated", "exp_avg", "exp_avg_sq"})
-
-    def test_types_and_layouts_of_pytorch(self):
-        self.record("""
-            for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8):
-                megascope.tensor(str(dtype), torch.arange(12).to(dtype).reshape(3, 4).t()[1:, ::2])
-            megascope.tensor("needs gradient", torch.ones(2, requires_grad=True) * 2)
-            megascope.tensor("bool", torch.tensor([True, False]))
-            megascope.tensor("empty", torch.ones(0, 3)), megascope.tensor("no dimension", torch.tensor(3.0))
-            megascope.tensor("conjugate", torch.ones(2, dtype=torch.complex64).conj())
-            negative = torch.ones(2, dtype=torch.complex64).conj().imag
-            for none in (negative, torch.ones(2, 2).to_sparse(), torch.ones(2, device="meta"), torch.ones(2, dtype=torch.complex64),
-                         torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.qint8)):
-                megascope.tensor("none", none)
-            """, MEGASCOPE_TENSORS="*")
-        for dtype in ("float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8"):
-            found = self.statistics(f"torch.{dtype}/other")
-            self.assertEqual((found["count"], found["min"], found["max"], found["mean"]), (6, 1, 11, 6), dtype)
-        self.assertEqual(self.statistics("needs gradient/other")["mean"], 2)
-        self.assertEqual(self.statistics("bool/other")["mean"], 0.5)
-        self.assertEqual(self.statistics("empty/other")["count"], 0)
-        self.assertEqual(self.statistics("no dimension/other")["mean"], 3)
-        self.assertEqual(self.losses(), {"refused": 1 + 5})
-
-
 if __name__ == "__main__":
-    if importlib.util.find_spec("torch") is None:
-        print("SKIPPED: there is no PyTorch")
-        sys.exit(77)
-    main()
+    main_with_torch()
