@@ -11,6 +11,8 @@ if(TARGET hooks_stub)  # what programs that tell something of themselves include
   install(DIRECTORY plugin/api/megascope DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
           FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
 endif()
+install(DIRECTORY python/megascope DESTINATION "${MEGASCOPE_PYTHON_FOLDER}"  # of any version of Python 3; nothing is compiled
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
 foreach(module IN LISTS modules)  # beside the library: it looks for them there
   install(TARGETS megascope_module_${module} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -26,6 +26,7 @@ option(MEGASCOPE_BUILD_BENCH "Build the benchmarks" OFF)
 option(MEGASCOPE_BUILD_FUZZERS "Build the libFuzzer targets (clang only)" OFF)
 option(MEGASCOPE_WERROR "Warnings are errors" OFF)
 option(MEGASCOPE_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
+set(MEGASCOPE_PYTHON_FOLDER "lib/python3/dist-packages" CACHE STRING "Where the Python package is installed, below the prefix; Debian's")
 set(MEGASCOPE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

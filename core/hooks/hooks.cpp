@@ -93,6 +93,21 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
   return kNone;
 }
 
+TensorId tensor(std::string_view name) noexcept {
+  return number_of(&Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
+    TensorSink* const sink = names().sink;
+    const std::uint32_t added = names().tensors.add(whole, {.is_wanted = sink != nullptr && sink->wants(whole)});
+    if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
+    return added;
+  });
+}
+
+/// Who takes tensors of this name; nullptr: nobody.
+TensorSink* sink_of(TensorId tensor) noexcept {
+  const Locked locked;
+  return locked && names().tensors.entry(tensor).is_wanted ? names().sink : nullptr;
+}
+
 /// Whatever an application's handle is, only ids that were given count.
 bool is_known_counter(CounterId counter) { return counter < names().counters.size(); }
 
@@ -190,12 +205,7 @@ void show_slowly(TensorView& view) noexcept {
   HookThread* thread = thread_for(kTensors | kShows);
   if (thread == nullptr) return;
   view.step = current_step();
-  view.id = number_of(&Names::tensors, view.name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
-    TensorSink* const sink = names().sink;
-    const std::uint32_t added = names().tensors.add(whole, {.is_wanted = sink != nullptr && sink->wants(whole)});
-    if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
-    return added;
-  });
+  view.id = tensor(view.name);
   if (view.id == NameTable<TensorName>::kAbsent) return;
   if ((gate_of(*thread) & kTensors) != 0) {
     EventBuffer& buffer = *thread->buffer;
@@ -205,12 +215,15 @@ void show_slowly(TensorView& view) noexcept {
     }
   }
   if ((gate_of(*thread) & kShows) == 0) return;
-  TensorSink* sink = nullptr;
-  {
-    const Locked locked;
-    if (locked && names().tensors.entry(view.id).is_wanted) sink = names().sink;
-  }
-  if (sink != nullptr) sink->take(view);
+  if (TensorSink* const sink = sink_of(view.id)) sink->take(view);
+}
+
+bool wants_tensor(std::string_view name) noexcept {
+  HookThread* thread = thread_for(kTensors | kShows);
+  if (thread == nullptr) return false;
+  if ((gate_of(*thread) & kTensors) != 0) return true;
+  const TensorId id = tensor(name);
+  return id != NameTable<TensorName>::kAbsent && sink_of(id) != nullptr;
 }
 
 void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }

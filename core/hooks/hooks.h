@@ -85,6 +85,9 @@ void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept;
 void show_slowly(TensorView& view) noexcept;
 [[gnu::always_inline]] inline bool wants_tensors() noexcept { return thread_for(kTensors | kShows) != nullptr; }
 
+/// The same of a tensor of this name, which is looked up.
+bool wants_tensor(std::string_view name) noexcept;
+
 /// This process's place in a dimension of the parallel program: its index among `size`. False: refused.
 bool set_place(std::string_view name, std::int32_t index, std::int32_t size) noexcept;
 /// The same of all dimensions, from the process's rank (parallel_layout.h).

@@ -15,6 +15,7 @@ std::atomic<std::uint32_t> g_version{0};
 
 /// nullptr: refused.
 Recorder* recorder_of_places() noexcept {
+  (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
   Recorder* active = recorder();
   if (active == nullptr) refuse(LossCause::kRefused, "a place in a parallel group was told while nothing is recorded");
   return active;

@@ -38,6 +38,11 @@ void change_header(const std::string& path, HeaderChange change) noexcept {
       const std::uint32_t is_solo = 0;
       (void)!pwrite(file, &is_solo, sizeof is_solo, offsetof(FileHeader, is_solo));
     }
+    if (!change.run_id.empty()) {
+      char run_id[sizeof header.run_id]{};
+      change.run_id.copy(run_id, sizeof run_id - 1);
+      (void)!pwrite(file, run_id, sizeof run_id, offsetof(FileHeader, run_id));
+    }
   }
   close(file);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/trace/layout.h"
 
@@ -14,6 +15,7 @@ bool read_header(const std::string& path, FileHeader& header) noexcept;
 struct HeaderChange {
   bool is_gone = false;      ///< the process is: nothing more will come
   bool is_together = false;  ///< the trace lies with those of the other ranks: its rank is no longer alone
+  std::string_view run_id{};  ///< of the run that it belongs to from now on; empty: as before
 };
 void change_header(const std::string& path, HeaderChange change) noexcept;
 

@@ -135,19 +135,19 @@ void copy_notes(const Parts& parts, const fs::path& run_folder, std::vector<std:
   }
 }
 
-Status copy_part(const Part& part, const fs::path& run_folder, std::vector<std::string>& problems) {
+Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id, std::vector<std::string>& problems) {
   const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
   const Status status = copy_file(part.path, to);
   if (!status.is_ok()) return status;
   const bool runs = liveness_of(part.info) == Liveness::kRuns && part.info.end_state == EndState::kRunning;
   if (runs) problems.push_back("rank " + std::to_string(part.info.world_rank) + " still runs: its trace so far was copied");
-  change_header(to, {.is_gone = !runs, .is_together = true});
+  change_header(to, {.is_gone = !runs, .is_together = true, .run_id = run_id});
   return Status::ok();
 }
 
 Status copy_all(const Parts& parts, const std::string& run_folder, JoinResult& result) {
   for (const auto& [rank, part] : parts) {
-    const Status status = copy_part(part, run_folder, result.problems);
+    const Status status = copy_part(part, run_folder, parts.begin()->second.info.run_id, result.problems);
     if (!status.is_ok()) return status;
     result.world_size = part.info.world_size;
     result.ranks.push_back(rank);

@@ -55,6 +55,10 @@ int groups_set(const char* layout) { return hooks::set_places(text(layout)) ? 0 
 void tensor(const megascope_tensor_view* view) {
   if (hooks::wants_tensors()) show(view);
 }
+int wants_tensor(const char* name) {
+  if (!hooks::wants_tensors()) return 0;
+  return name == nullptr || hooks::wants_tensor(text(name)) ? 1 : 0;
+}
 int is_recording() { return hooks::thread_for(hooks::kRegions) != nullptr ? 1 : 0; }
 int save() {
   Recorder* const recorder = hooks::recorder();
@@ -83,6 +87,7 @@ MEGASCOPE_HOOK void megascope_mark(megascope_region name) { api::mark(name); }
 MEGASCOPE_HOOK int megascope_group_set(const char* name, int index, int size) { return api::group_set(name, index, size); }
 MEGASCOPE_HOOK int megascope_groups_set(const char* layout) { return api::groups_set(layout); }
 MEGASCOPE_HOOK void megascope_tensor(const megascope_tensor_view* view) { api::tensor(view); }
+MEGASCOPE_HOOK int megascope_wants_tensor(const char* name) { return api::wants_tensor(name); }
 MEGASCOPE_HOOK int megascope_is_recording() { return api::is_recording(); }
 MEGASCOPE_HOOK int megascope_save() { return api::save(); }
 MEGASCOPE_HOOK const char* megascope_last_error() { return api::last_error(); }
@@ -106,5 +111,6 @@ const megascope_hooks_table megascope_hooks_v1 = {
     .is_recording = api::is_recording,
     .save = api::save,
     .last_error = api::last_error,
+    .wants_tensor = api::wants_tensor,
 };
 }

@@ -44,6 +44,7 @@ HOOK int megascope_groups_set(const char* layout) { return hooks ? hooks->groups
 HOOK void megascope_tensor(const megascope_tensor_view* view) {
   if (hooks) hooks->tensor(view);
 }
+HOOK int megascope_wants_tensor(const char* name) { return hooks ? hooks->wants_tensor(name) : 0; }
 HOOK int megascope_is_recording(void) { return hooks ? hooks->is_recording() : 0; }
 HOOK int megascope_save(void) { return hooks ? hooks->save() : -1; }
 HOOK const char* megascope_last_error(void) { return hooks ? hooks->last_error() : ""; }

@@ -260,6 +260,9 @@ class WithoutMpi(Case):
         report = self.report(joined)
         self.assertEqual(report["ranks"], 2)
         self.assertEqual(self.counts(report)["step"], 2 * STEPS)
+        analyzed = subprocess.run([MEGASCOPE, "analyze", joined, "--json"], capture_output=True, text=True, check=False)
+        self.assertIn(analyzed.returncode, (0, 1), analyzed.stderr)  # 1: one of them is slow
+        self.assertEqual(json.loads(analyzed.stdout)["steps"], STEPS)
 
     def test_without_the_library_and_switched_off(self):
         self.assertEqual(self.call(ALONE, "1"), "recording 0, afterwards 0, saved -1\n")

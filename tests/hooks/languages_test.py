@@ -103,8 +103,14 @@ class Cpp(Case):
         printed = self.call("otf2-print", os.path.join(self.run_folder, "trace.otf2"))
         self.assertEqual(sum(line.startswith("METRIC") for line in printed.splitlines()), 4 * 7)
 
+    def test_whether_a_tensor_is_wanted_is_told_by_its_name(self):
+        self.assertEqual(self.call(SHOWN, "tensors"), "wants 0 0 0\n")
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*"), "wants 1 0 1\n")
+        shutil.rmtree(self.run_folder)
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TRACE="full"), "wants 1 1 1\n")
+
     def test_tensors_that_nobody_asked_for_leave_nothing(self):
-        self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_EXPORT="chrome")
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_EXPORT="chrome"), "wants 0 0 0\n")
         self.assertEqual([event for event in self.events() if event["ph"] in "Ci"], [])
 
     def test_bad_tensors_are_refused_and_counted(self):

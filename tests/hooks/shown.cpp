@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -35,6 +36,7 @@ void step(int number) {
 
 void show_tensors() {
   const megascope::Step in_step(0);
+  std::printf("wants %d %d %d\n", megascope_wants_tensor("h.weight"), megascope_wants_tensor("other"), megascope_wants_tensor(nullptr));
   std::vector<float> memory(64);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);
   memory[5] = std::numeric_limits<float>::quiet_NaN();

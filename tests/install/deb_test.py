@@ -61,8 +61,9 @@ class Package(unittest.TestCase):
         self.assertEqual([path for path in paths if not path.startswith("usr/")], [])
         self.assertTrue(any(re.fullmatch(r"usr/lib/.*libmegascope\.so -> libmegascope\.so\.1", path) for path in paths))
         for wanted in ("usr/bin/megascope", "usr/bin/megascope-run", "usr/share/megascope/slurm/collect.sh",
-                       "usr/share/bash-completion/completions/megascope", "usr/share/doc/megascope/copyright"):
+                       "usr/share/bash-completion/completions/megascope", "usr/lib/python3/dist-packages/megascope/__init__.py", "usr/share/doc/megascope/copyright"):
             self.assertIn(wanted, paths)
+        self.assertEqual([path for path in paths if "__pycache__" in path], [])
         if os.environ["MEGASCOPE_TEST_MAN"] == "1":
             self.assertIn("usr/share/man/man1/megascope-run.1.gz", paths)
 

@@ -38,6 +38,7 @@ class Module(lab.Case):
     def test_load_makes_command_and_library_known_by_name(self):
         self.compile_ring()
         said = self.with_module("module load megascope; command -v megascope; pkg-config --modversion megascope; man -w megascope; "
+                                f"{sys.executable} -B -c 'import megascope' || exit; "
                                 f"{' '.join(MPIRUN)} -n 2 env LD_PRELOAD=libmegascope.so MEGASCOPE_OUT=run ./ring {LAPS} >&2")
         lines = said.splitlines()
         self.assertEqual(lines[0], f"{self.tree.bindir}/megascope")

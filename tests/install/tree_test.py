@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import unittest
 
 import lab
@@ -55,6 +56,19 @@ class Consumers(lab.Case):
             self.assertEqual(self.call(program, LD_PRELOAD=self.tree.library, MEGASCOPE_OUT=f"run{number}"), "1\n")
             report = json.loads(self.call(f"{self.tree.bindir}/megascope", "report", "--json", f"run{number}"))
             self.assertEqual(report["regions"]["step"]["count"], 1)
+
+    def test_python_finds_the_package(self):
+        script = ("import os, megascope\nwith megascope.step(0), megascope.region('a'): print(megascope.is_recording())\n"
+                  "print(os.path.dirname(megascope.__file__))")
+        folder = f"{self.tree.prefix}/lib/python3/dist-packages"
+        python = {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+        self.assertEqual(self.call(sys.executable, "-c", script, **python), f"False\n{folder}/megascope\n")
+        self.assertEqual(self.call(sys.executable, "-c", script, LD_PRELOAD=self.tree.library, MEGASCOPE_OUT="run", **python),
+                         f"True\n{folder}/megascope\n")
+        report = json.loads(self.call(f"{self.tree.bindir}/megascope", "report", "--json", "run"))
+        self.assertEqual({name: row["count"] for name, row in report["regions"].items()}, {"step": 1, "a": 1})
+        with open(f"{folder}/megascope/py.typed", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "")
 
     def test_command_is_found_through_path(self):
         self.compile_ring()

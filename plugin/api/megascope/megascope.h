@@ -124,6 +124,9 @@ typedef struct megascope_tensor_view {
 /** The program shows a tensor, which is as `view` says until the function returns. Recorded are name, kind, type and shape
  * (MEGASCOPE_TRACE=full); its contents are looked at only where MEGASCOPE_TENSORS asks for it. Else: a load and a branch. */
 void megascope_tensor(const megascope_tensor_view* view);
+/** Would a tensor of that name that the calling thread shows now be recorded or looked at? 1 or 0. For those to whom making a view is
+ * dear. name: null asks whether any would: a load and a branch; else the name is looked up. */
+int megascope_wants_tensor(const char* name);
 
 /** Is what the calling thread tells recorded now? 1 or 0. */
 int megascope_is_recording(void);
@@ -153,6 +156,7 @@ typedef struct megascope_hooks_table {
   int (*is_recording)(void);
   int (*save)(void);
   const char* (*last_error)(void);
+  int (*wants_tensor)(const char*);
 } megascope_hooks_table;
 /** \endcond */
 

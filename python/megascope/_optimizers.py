@@ -1,0 +1,103 @@
+"""Optimizers of PyTorch that are watched: `step` of the object is put behind one of ours, as learning rate schedulers do."""
+
+import functools
+import weakref
+
+from megascope import _open
+from megascope._modules import layer_of
+from megascope._table import hooks
+from megascope._tensors import tensor
+from megascope._told import number_of
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+class Step:
+    """Stands for `optimizer.step`, with what schedulers look for in a bound method; holds the optimizer weakly, which holds this."""
+
+    def __init__(self, optimizer, names: "dict[int, str]", region: str) -> None:
+        place = _open.Place(number_of(region), None)
+        inner = optimizer.__dict__.get("step")  # of a scheduler, which holds the optimizer weakly too, or of another watch
+        self.marks = inner.marks if isinstance(inner, Step) else dict(vars(inner or type(optimizer).step))
+        self.__dict__.update(self.marks)  # of schedulers that have been here
+        self._optimizer = weakref.ref(optimizer)
+        self.inner = inner
+        self.is_active = True
+
+        def step(optimizer, *arguments, **named):
+            call = inner or functools.partial(type(optimizer).step, optimizer)
+            if not self.is_active:
+                return call(*arguments, **named)
+            place.enter()
+            try:
+                _show_before(optimizer, names)
+                result = call(*arguments, **named)
+                _show_after(optimizer, names)
+                return result
+            finally:
+                place.leave()
+
+        functools.update_wrapper(step, type(optimizer).step, updated=())
+        self.__func__ = step
+
+    @property
+    def __self__(self):
+        return self._optimizer()
+
+    def __call__(self, *arguments, **named):
+        return self.__func__(self._optimizer(), *arguments, **named)
+
+    def remove(self) -> None:
+        """Takes this out of the optimizer, or, where a scheduler has put something before it since, falls silent."""
+        self.is_active = False
+        optimizer = self._optimizer()
+        if optimizer is not None and optimizer.__dict__.get("step") is self:
+            if self.inner is None:
+                del optimizer.__dict__["step"]
+            else:
+                optimizer.step = self.inner
+
+
+def _parameters(optimizer, names):
+    """(name, parameter) of those that belong to the model."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            name = names.get(id(parameter))
+            if name is not None:
+                yield name, parameter
+
+
+def _show_before(optimizer, names) -> None:
+    if not hooks.wants_tensor(None):
+        return
+    try:
+        for name, parameter in _parameters(optimizer, names):
+            layer = layer_of(name)
+            if parameter.grad is not None:
+                tensor(name, parameter.grad, "grad_reduced", layer)
+            tensor(name, parameter.detach(), "weight", layer)
+    except Exception:  # pylint: disable=broad-except  # the program goes on, whatever is wrong with watching it
+        pass
+
+
+def _show_after(optimizer, names) -> None:
+    if not hooks.wants_tensor(None):
+        return
+    try:
+        for name, parameter in _parameters(optimizer, names):
+            layer = layer_of(name)
+            tensor(name, parameter.detach(), "weight_updated", layer)
+            state = optimizer.state.get(parameter, {})
+            for kind in _MOMENTS:
+                if kind in state:
+                    tensor(name, state[kind], kind, layer)
+    except Exception:  # pylint: disable=broad-except
+        pass
+
+
+def watch_step(optimizer, model, prefix: str) -> Step:
+    """Watches the steps of an optimizer of the model's parameters."""
+    names = {id(parameter): prefix + name for name, parameter in model.named_parameters()}
+    step = Step(optimizer, names, f"{prefix[:-1]} optimizer".strip())
+    optimizer.step = step
+    return step

@@ -1,0 +1,67 @@
+"""Tensors of any library as the C side takes them: an address, a shape, strides and a type, valid during one call.
+
+What is no tensor that it can read is handed over all the same, as one of a type that there is not: the library refuses, counts it
+and says why.
+"""
+
+import ctypes
+import sys
+
+from megascope import _buffers
+from megascope._elements import NO_TYPE, Elements
+from megascope._table import MAX_BLOCKS, MAX_DIMENSIONS, NOWHERE, TensorView, encoded, hooks, whole
+
+KINDS = {name: number for number, name in enumerate((
+    "weight", "weight_updated", "grad_unreduced", "grad_reduced", "actv_in", "actv_out", "actv_grad_in", "actv_grad_out", "exp_avg",
+    "exp_avg_sq", "input_tokens", "other"))}
+
+
+def _int32(number, otherwise: int = -1) -> int:
+    value = whole(number, otherwise)
+    return value if -(1 << 31) <= value < 1 << 31 else otherwise
+
+
+def _elements_of(values) -> Elements:
+    """values, by the first way to them that there is."""
+    if isinstance(values, (bool, int, float)):
+        return _buffers.of_number(values)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(values, torch.Tensor):
+        from megascope import _torch_tensor  # pylint: disable=import-outside-toplevel  # PyTorch is the program's, if at all
+        return _torch_tensor.elements_of(values)
+    for attribute, read in _buffers.WAYS:
+        if attribute is None or hasattr(values, attribute):
+            return read(values)
+    return NO_TYPE
+
+
+def _show(name, elements: Elements, kind, layer, micro_batch, split, blocks) -> None:
+    dimensions = len(elements.shape)
+    view = TensorView(
+        size_bytes=ctypes.sizeof(TensorView), name=encoded(name), kind=KINDS.get(kind, -1), dtype=elements.dtype,
+        layer=NOWHERE if layer is None else _int32(layer), micro_batch=NOWHERE if micro_batch is None else _int32(micro_batch),
+        data=elements.address, is_on_device=elements.is_on_device, stream=elements.stream, dimensions=dimensions)
+    if dimensions <= MAX_DIMENSIONS:
+        view.shape[:dimensions] = elements.shape
+        if elements.strides is not None:
+            view.strides = (ctypes.c_int64 * MAX_DIMENSIONS)(*elements.strides)
+    if split is not None:
+        view.is_split, view.split_dimension = 1, _int32(split)
+    for index, block in enumerate(blocks):
+        view.blocks[min(index, MAX_BLOCKS - 1)] = _int32(block) if index < MAX_BLOCKS else -1
+    hooks.tensor(ctypes.addressof(view))
+
+
+def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None, blocks=()):
+    if not hooks.wants_tensor(None) or not hooks.wants_tensor(encoded(name)):
+        return
+    try:
+        elements = _elements_of(values)
+    except Exception:  # pylint: disable=broad-except  # of a tensor that cannot be read, whatever its library raises
+        elements = NO_TYPE
+    try:
+        _show(name, elements, kind, layer, micro_batch, split, blocks)
+    except Exception:  # pylint: disable=broad-except  # of numbers that are none
+        _show(name, NO_TYPE, kind, None, None, None, ())
+
+
