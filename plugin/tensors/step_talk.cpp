@@ -27,7 +27,7 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
       if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
                                                   .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
-                                                  .counters_of = {}, .counters = {}, .is_shown = false, .statistics = {}});
+                                                  .counters_version = 0, .counters = {}, .is_shown = false, .statistics = {}});
       found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
     }
     Tensor& mine = tensors_[found->second];
