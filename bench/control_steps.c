@@ -16,9 +16,10 @@ static int compare(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+static volatile double source = 1.5;
 static volatile double sink;
 static void work(long thousands) {
-  double sum = 1.0;
+  double sum = source;
   for (long i = 0; i < thousands * 1000; ++i) sum = sum * 0.999999 + 1e-6;
   sink = sum;
 }

@@ -159,7 +159,8 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
     word_.capture_count = capture_count_;
   }
   most_used_ = std::max(most_used_, header.used);
-  if (most_used_ == 0) return;  // nothing has been shown yet: it may be much
+  constexpr std::uint64_t kPatience = 8;
+  if (most_used_ == 0 && facts_.steps < kPatience) return;  // nothing has been shown yet: it may be much
   const std::uint64_t wanted = header.dropped != 0 ? header.used + header.dropped : most_used_;
   word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
 }
