@@ -3,7 +3,7 @@
 all ranks at every step; interleaved. The report's own figure beside it. Where cores are shared with others or with more ranks than
 there are, instructions (--instructions, with valgrind) tell more than times.
 
-  bench/control_cost.py BUILD_FOLDER [--rounds 7] [--ranks 2 4] [--tensors 148] [--elements 0] [--work-us 5000] [--instructions]
+  bench/control_cost.py BUILD_FOLDER [--rounds 7] [--ranks 2 4] [--tensors 148] [--elements 0] [--work 5000] [--instructions]
 """
 
 import argparse
@@ -68,11 +68,11 @@ def main():
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--tensors", type=int, default=148)
     parser.add_argument("--elements", type=int, default=0)
-    parser.add_argument("--work-us", type=int, default=5000)
+    parser.add_argument("--work", type=int, default=5000)
     parser.add_argument("--instructions", action="store_true")
     arguments = parser.parse_args()
     build = support.Build(arguments.build)
-    words = [str(word) for word in (arguments.steps, arguments.tensors, arguments.elements, arguments.work_us)]
+    words = [str(word) for word in (arguments.steps, arguments.tensors, arguments.elements, arguments.work)]
     print("| ranks | " + " | ".join(configurations(build)) + " | by the report: own time a step, slowest rank |")
     print("|---|" + "---|" * (len(configurations(build)) + 1))
     for ranks in arguments.ranks:

@@ -1,6 +1,6 @@
 /* Steps of a program that shows gradients, for bench/control_cost.py, which runs it with and without talking at steps.
- *   control_steps STEPS TENSORS ELEMENTS WORK_US   prints "step <ns, median> <ns, least> <ns, mean>"
- * A step is WORK_US of arithmetic, an MPI_Allreduce of 64 KiB, and TENSORS gradients of ELEMENTS float32 numbers in all that are
+ *   control_steps STEPS TENSORS ELEMENTS WORK   prints "step <ns, median> <ns, least> <ns, mean>"
+ * A step is WORK thousand multiplications and additions, each behind the other, an MPI_Allreduce of 64 KiB, and TENSORS gradients of ELEMENTS float32 numbers in all that are
  * shown, of which each rank has its part. */
 #include <megascope/megascope.h>
 #include <mpi.h>
@@ -16,13 +16,11 @@ static int compare(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+static volatile double source = 1.5;
 static volatile double sink;
-static void work(double us) {
-  const double end = MPI_Wtime() + us * 1e-6;
-  double sum = 1.0;
-  while (MPI_Wtime() < end) {
-    for (int i = 0; i < 1000; ++i) sum = sum * 0.999999 + 1e-6;
-  }
+static void work(long thousands) {
+  double sum = source;
+  for (long i = 0; i < thousands * 1000; ++i) sum = sum * 0.999999 + 1e-6;
   sink = sum;
 }
 
@@ -48,7 +46,7 @@ int main(int argc, char** argv) {
   const int steps = argc > 1 ? atoi(argv[1]) : 200;
   const int tensors = argc > 2 ? atoi(argv[2]) : 148;
   const int64_t elements = argc > 3 ? atoll(argv[3]) : 1000;
-  const double work_us = argc > 4 ? atof(argv[4]) : 2000;
+  const long thousands = argc > 4 ? atol(argv[4]) : 2000;
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -62,7 +60,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < steps; ++step) {
     const double begin = MPI_Wtime();
     megascope_step_begin(step);
-    work(work_us);
+    work(thousands);
     MPI_Allreduce(MPI_IN_PLACE, reduced, kReduced, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < tensors; ++i) show(i, values, mine);
     megascope_step_end();

@@ -95,7 +95,7 @@ void Session::make_talk() {
   const bool is_wanted = options_.values.control == config::Control::kOn ||
                          (options_.values.control == config::Control::kAuto && !options_.values.tensors.items.empty());
   const bool has_steps = options_.values.trace != config::Granularity::kCalls;
-  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(options_.values.nan_steps.value);
+  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(!options_.values.tensors.items.empty(), options_.values.nan_steps.value);
 }
 
 ControlPlan Session::control_plan() const {

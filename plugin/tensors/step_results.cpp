@@ -81,12 +81,10 @@ void StepTalk::tell_tensor(const TensorSlot& slot) {
   if (slot.parts != slot.wanted_parts) {
     return note(kPartsMissing, tensor.name + ", " + std::to_string(slot.parts) + " of " + std::to_string(slot.wanted_parts));
   }
-  std::string prefix = counter_prefix(tensor.name, tensor.layer, tensor.kind);
-  if (!tensor.shard.apart.empty()) prefix += tensor.shard.apart + "/";
-  prefix += "global ";
-  if (prefix != tensor.counters_of) {
-    tensor.counters = define_counters(prefix);
-    tensor.counters_of = prefix;
+  if (tensor.counters_version != tensor.places_version) {
+    const std::string apart = tensor.shard.apart.empty() ? std::string() : tensor.shard.apart + "/";
+    tensor.counters = define_counters(counter_prefix(tensor.name, tensor.layer, tensor.kind) + apart + "global ");
+    tensor.counters_version = tensor.places_version;
   }
   set_counters(tensor.counters, values_of(slot.statistics));
 }

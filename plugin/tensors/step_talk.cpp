@@ -27,7 +27,7 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
       if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
                                                   .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
-                                                  .counters_of = {}, .counters = {}, .is_shown = false, .statistics = {}});
+                                                  .counters_version = 0, .counters = {}, .is_shown = false, .statistics = {}});
       found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
     }
     Tensor& mine = tensors_[found->second];
@@ -159,7 +159,8 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
     word_.capture_count = capture_count_;
   }
   most_used_ = std::max(most_used_, header.used);
-  if (most_used_ == 0) return;  // nothing has been shown yet: it may be much
+  constexpr std::uint64_t kPatience = 8;
+  if (most_used_ == 0 && facts_.steps < kPatience) return;  // nothing has been shown yet: it may be much
   const std::uint64_t wanted = header.dropped != 0 ? header.used + header.dropped : most_used_;
   word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
 }

@@ -36,8 +36,12 @@ struct StepTalkFacts {
 /// of a kind that is of the model, and "step/longest", "step/shortest" over all ranks. add(): any thread.
 class StepTalk final : public ControlPort {
  public:
-  /// capture_count: steps that are recorded after the first that has a NaN or infinite element somewhere; 0: none.
-  explicit StepTalk(std::uint64_t capture_count) : capture_count_(capture_count) {}
+  /// has_tensors: will any be shown? The same on all ranks. capture_count: steps that are recorded after the first that has a NaN or
+  /// infinite element somewhere; 0: none.
+  StepTalk(bool has_tensors, std::uint64_t capture_count) : slots_(has_tensors ? kFirstSlots : kLeastSlots), capture_count_(capture_count) {
+    word_.is_said = 1;
+    word_.slots = slots_;
+  }
 
   /// This process's part of a tensor. own_ns: what finding that out took.
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept;
@@ -66,7 +70,7 @@ class StepTalk final : public ControlPort {
     std::string split_group;
     std::uint32_t places_version;  ///< that `shard` is of; 0: none
     Shard shard;
-    std::string counters_of;       ///< prefix that `counters` have; empty: none yet
+    std::uint32_t counters_version;  ///< as places_version, of `counters`
     Counters counters;
     bool is_shown;
     kernels::TensorStatistics statistics;  ///< since the step began
@@ -106,7 +110,7 @@ class StepTalk final : public ControlPort {
   Layout layout_;
   std::uint32_t layout_version_ = 0;  ///< places_version() + 1 that layout_ is of; 0: none
   std::uint64_t place_total_ = 0;
-  std::uint32_t slots_ = kFirstSlots;
+  std::uint32_t slots_;
   std::int64_t step_ = -1;       ///< that has begun
   std::int64_t told_step_ = -1;  ///< that the next block is of
   std::int64_t next_step_ = kNoStep;
@@ -122,7 +126,7 @@ class StepTalk final : public ControlPort {
 
   // Of rank 0.
   std::uint64_t capture_count_;
-  ControlWord word_{.is_said = 1};
+  ControlWord word_;
   std::uint32_t most_used_ = 0;
   StepTalkFacts facts_;
 };

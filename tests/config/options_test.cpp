@@ -46,7 +46,8 @@ TEST(Options, AreReadFromTheEnvironment) {
             "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1",
             "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6", "MEGASCOPE_TRACE=full",
             "MEGASCOPE_STEP_START=100", "MEGASCOPE_STEP_INTERVAL= 50", "MEGASCOPE_STEP_COUNT=3",
-            "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on"});
+            "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on",
+            "MEGASCOPE_CONTROL=off", "MEGASCOPE_STEP_WAIT=0.25", "MEGASCOPE_NAN_STEPS=5"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -63,6 +64,9 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_THAT(loaded.values.parallel.items, ElementsAre("tp=2", "pp=4", "order=tp-pp"));
   EXPECT_THAT(loaded.values.tensors.items, ElementsAre("*.weight", "loss"));
   EXPECT_TRUE(loaded.values.without_mpi);
+  EXPECT_EQ(loaded.values.control, Control::kOff);
+  EXPECT_EQ(loaded.values.step_wait.value, 0.25);
+  EXPECT_EQ(loaded.values.nan_steps.value, 5u);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);

@@ -83,7 +83,8 @@ class Cpp(Case):
         self.assertNotIn("no steps were found", json.dumps(analyzed))
 
     def test_statistics_of_tensors_are_counters(self):
-        self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*+scal*+empty", MEGASCOPE_TRACE="full", MEGASCOPE_EXPORT="chrome+otf2")
+        self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*+scal*+empty", MEGASCOPE_TRACE="full", MEGASCOPE_EXPORT="chrome+otf2",
+                    MEGASCOPE_CONTROL="off")
         values = {event["name"]: event["args"]["value"] for event in self.events() if event["ph"] == "C"}
         weights = [value for value in range(32) if value not in (5, 6)]
         prefix = "h.weight/layer 3/weight/"
