@@ -196,8 +196,8 @@ TEST(Otf2Events, WhatAProbeFoundAndValuesAreAttributesOfLeave) {
     EXPECT_THAT(lines[1], HasSubstr(part));
   }
   EXPECT_EQ(lines[3], "LEAVE 40 Region: \"MPI_Request_get_status\" <1>");
-  EXPECT_THAT(lines[5], HasSubstr("(\"processes\" <45>; INT64; 6)")) << "the first of a name";
-  EXPECT_THAT(lines[5], HasSubstr("(\"dimension_0\" <46>; INT64; -3)"));
+  EXPECT_THAT(lines[5], HasSubstr("(\"processes\" <47>; INT64; 6)")) << "the first of a name";
+  EXPECT_THAT(lines[5], HasSubstr("(\"dimension_0\" <48>; INT64; -3)"));
 }
 
 TEST(Otf2Events, AFurtherThreadBeginsAndEnds) {
