@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/finite_lanes.h"
+
 namespace megascope::kernels {
 namespace {
 
@@ -36,18 +38,11 @@ struct Bfloat16 {
   static double value(std::uint16_t bits) { return from_bfloat16(bits); }
 };
 
-constexpr std::size_t kLanes = 8;
-
 /// One row's partial results; a lane takes every eighth element.
-struct Lanes {
-  std::array<double, kLanes> min, max, sum{}, sum_of_squares{};
+struct Lanes : FiniteLanes {
   std::uint64_t nan_count = 0;
   std::uint64_t infinity_count = 0;
 
-  Lanes() {
-    min.fill(std::numeric_limits<double>::infinity());
-    max.fill(-std::numeric_limits<double>::infinity());
-  }
   void add(std::size_t lane, double value) {
     const bool is_finite = std::abs(value) <= std::numeric_limits<double>::max();
     nan_count += value != value ? 1 : 0;
@@ -78,15 +73,32 @@ double load(const unsigned char* at) {
   return Element::value(stored);
 }
 
+/// A number less itself is 0, but for NaN and infinities.
+bool are_finite(const std::array<double, kBlock>& values) {
+  std::array<double, kLanes> differences{};
+  for (std::size_t i = 0; i < kBlock; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) differences[lane] += values[i + lane] - values[i + lane];
+  }
+  return std::ranges::all_of(differences, [](double difference) { return difference == 0.0; });
+}
+
+template <class Element>
+void add_block(const unsigned char* at, Lanes& lanes) {
+  std::array<typename Element::Type, kBlock> stored;
+  std::memcpy(stored.data(), at, sizeof stored);
+  std::array<double, kBlock> values;
+  for (std::size_t i = 0; i < kBlock; ++i) values[i] = Element::value(stored[i]);
+  if (are_finite(values)) return add_finite(values, lanes);
+  for (std::size_t i = 0; i < kBlock; ++i) lanes.add(i % kLanes, values[i]);
+}
+
 template <class Element>
 TensorStatistics row(const unsigned char* at, std::uint64_t count, std::int64_t stride) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
   Lanes lanes;
   std::uint64_t i = 0;
   if (stride == 1) {
-    for (; i + kLanes <= count; i += kLanes, at += kLanes * kBytes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes.add(lane, load<Element>(at + static_cast<std::int64_t>(lane) * kBytes));
-    }
+    for (; i + kBlock <= count; i += kBlock, at += kBlock * kBytes) add_block<Element>(at, lanes);
   }
   for (; i < count; ++i, at += stride * kBytes) lanes.add(i % kLanes, load<Element>(at));
   return lanes.total(count);

@@ -109,7 +109,8 @@ TensorSink* sink_of(TensorId tensor) noexcept {
 }
 
 /// Whatever an application's handle is, only ids that were given count.
-bool is_known_counter(CounterId counter) { return counter < names().counters.size(); }
+std::atomic<std::uint32_t> g_counter_count{0};  ///< of names().counters, for who has no lock
+bool is_known_counter(CounterId counter) { return counter < g_counter_count.load(std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -177,6 +178,7 @@ void leave_innermost() noexcept {
 CounterId counter(std::string_view name, std::string_view unit) noexcept {
   return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
     const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
+    g_counter_count.store(added + 1, std::memory_order_relaxed);
     if (Recorder* active = recorder()) active->define(CounterDefinition{added, std::string(whole), names().counters.entry(added)});
     return added;
   });

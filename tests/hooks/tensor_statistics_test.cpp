@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -62,6 +63,36 @@ TEST(TensorStatistics, WhatIsNotFiniteIsCountedAndNothingElse) {
   EXPECT_EQ(found.mean(), 2.0);
   const TensorStatistics none = of<double>({kNan, kInfinity}, ElementType::kFloat64);
   EXPECT_TRUE(std::isnan(none.min) && std::isnan(none.max) && std::isnan(none.mean()) && std::isnan(none.norm()));
+}
+
+TEST(TensorStatistics, WhatIsNotFiniteAnywhereInALongRowIsCounted) {
+  // Rows of several blocks and a rest, with one or two such elements in any place.
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(3.0F, 10.0F);
+  constexpr std::size_t kElements = 700;
+  std::vector<float> values(kElements);
+  for (std::size_t bad = 0; bad < kElements; ++bad) {
+    std::ranges::generate(values, [&] { return normal(random); });
+    values[bad] = bad % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : -std::numeric_limits<float>::infinity();
+    values[bad * 31 % kElements] = std::numeric_limits<float>::infinity();
+    TensorStatistics wanted{.count = kElements, .min = kInfinity, .max = -kInfinity};
+    for (const float value : values) {
+      wanted.nan_count += std::isnan(value) ? 1 : 0;
+      wanted.infinity_count += std::isinf(value) ? 1 : 0;
+      if (!std::isfinite(value)) continue;
+      wanted.min = std::min<double>(wanted.min, value);
+      wanted.max = std::max<double>(wanted.max, value);
+      wanted.sum += static_cast<double>(value);
+      wanted.sum_of_squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+    const TensorStatistics found = of(values, ElementType::kFloat32);
+    ASSERT_EQ(found.nan_count, wanted.nan_count) << bad;
+    ASSERT_EQ(found.infinity_count, wanted.infinity_count) << bad;
+    ASSERT_EQ(found.min, wanted.min) << bad;
+    ASSERT_EQ(found.max, wanted.max) << bad;
+    ASSERT_NEAR(found.sum, wanted.sum, 1e-9) << bad;
+    ASSERT_NEAR(found.sum_of_squares, wanted.sum_of_squares, 1e-7) << bad;
+  }
 }
 
 TEST(TensorStatistics, EveryHalfIsWhatItsBitsSay) {
