@@ -105,7 +105,8 @@ class Recorded(program.Case):
         subprocess.run(command, capture_output=True, check=True, timeout=program.TIME_LIMIT_S)
         found = timeline_text.text_of(QUERY, self.path("run/trace.perfetto-trace"))
         with open(README, encoding="utf-8") as file:
-            self.assertIn(f"```text\n{found}\n```", file.read())
+            shown = re.findall(r"```text\n(.*?)\n```", file.read(), re.DOTALL)
+        self.assertIn(found, shown, found)
 
     def test_statistics_of_tensors_are_those_of_the_checkpoint(self):
         self.record(["--checkpoint", self.path("gpt.ckpt")], split=(1, 1, 1), MEGASCOPE_EXPORT="perfetto",
@@ -120,6 +121,18 @@ class Recorded(program.Case):
         self.assertEqual((last["nan"], last["infinite"]), (0, 0))
         self.assertEqual((last["min"], last["max"]), (min(values), max(values)))
         self.assertTrue(math.isclose(last["norm"], norm, rel_tol=1e-9), (last["norm"], norm))
+
+    def test_the_norm_over_all_ranks_is_the_one_that_clips(self):
+        """Weights split over tp count once each, copies over dp and on both tp ranks count once."""
+        self.record(split=(2, 2, 1), MEGASCOPE_EXPORT="perfetto", MEGASCOPE_TENSORS="*")
+        values = {"gradient_norm": [], "all/grad_reduced/global norm": []}
+        for row in self.query("select t.name as name, c.value as value from counter c join counter_track t on c.track_id = t.id order by c.ts"):
+            if row["name"] in values:
+                values[row["name"]].append(row["value"])
+        told, merged = values.values()
+        self.assertEqual((len(told), len(merged)), (STEPS, STEPS))
+        for step, (norm, over_all) in enumerate(zip(told, merged)):
+            self.assertTrue(math.isclose(norm, over_all, rel_tol=1e-6), (step, norm, over_all))
 
     def test_a_window_keeps_its_steps_only(self):
         self.record(MEGASCOPE_STEP_START="1", MEGASCOPE_STEP_INTERVAL="3", MEGASCOPE_EXPORT="perfetto")
