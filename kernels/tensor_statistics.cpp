@@ -104,12 +104,30 @@ TensorStatistics row(const unsigned char* at, std::uint64_t count, std::int64_t 
   return lanes.total(count);
 }
 
+/// The same elements in as few dimensions as there can be: rows that lie one behind the other are one.
+struct Shape {
+  std::array<std::uint64_t, kMaxTensorDimensions> extents{};
+  std::array<std::int64_t, kMaxTensorDimensions> strides{};
+  std::size_t count = 0;
+
+  Shape(std::span<const std::uint64_t> all_extents, std::span<const std::int64_t> all_strides) {
+    for (std::size_t d = 0; d < all_extents.size(); ++d) {
+      if (all_extents[d] == 1) continue;
+      const bool goes_on = count != 0 && strides[count - 1] == static_cast<std::int64_t>(all_extents[d]) * all_strides[d];
+      if (!goes_on) extents[count++] = 1;
+      extents[count - 1] *= all_extents[d];
+      strides[count - 1] = all_strides[d];
+    }
+  }
+};
+
 /// All rows, whatever their order in memory.
 template <class Element>
-TensorStatistics all_rows(const unsigned char* data, std::span<const std::uint64_t> extents, std::span<const std::int64_t> strides) {
+TensorStatistics all_rows(const unsigned char* data, const Shape& shape) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
-  if (extents.empty()) return row<Element>(data, 1, 1);
-  const std::size_t outer = extents.size() - 1;
+  if (shape.count == 0) return row<Element>(data, 1, 1);
+  const auto& [extents, strides, count] = shape;
+  const std::size_t outer = count - 1;
   std::array<std::uint64_t, kMaxTensorDimensions> index{};
   TensorStatistics all;
   for (;;) {
@@ -161,19 +179,20 @@ TensorStatistics statistics_of(const void* data, ElementType type, std::span<con
                                std::span<const std::int64_t> strides) noexcept {
   if (std::find(extents.begin(), extents.end(), 0U) != extents.end()) return {};
   const auto* const bytes = static_cast<const unsigned char*>(data);
+  const Shape shape(extents, strides);
   switch (type) {
-    case ElementType::kFloat64: return all_rows<Plain<double>>(bytes, extents, strides);
-    case ElementType::kFloat32: return all_rows<Plain<float>>(bytes, extents, strides);
-    case ElementType::kFloat16: return all_rows<Half>(bytes, extents, strides);
-    case ElementType::kBfloat16: return all_rows<Bfloat16>(bytes, extents, strides);
-    case ElementType::kInt8: return all_rows<Plain<std::int8_t>>(bytes, extents, strides);
-    case ElementType::kInt16: return all_rows<Plain<std::int16_t>>(bytes, extents, strides);
-    case ElementType::kInt32: return all_rows<Plain<std::int32_t>>(bytes, extents, strides);
-    case ElementType::kInt64: return all_rows<Plain<std::int64_t>>(bytes, extents, strides);
-    case ElementType::kUint8: return all_rows<Plain<std::uint8_t>>(bytes, extents, strides);
-    case ElementType::kUint16: return all_rows<Plain<std::uint16_t>>(bytes, extents, strides);
-    case ElementType::kUint32: return all_rows<Plain<std::uint32_t>>(bytes, extents, strides);
-    case ElementType::kUint64: return all_rows<Plain<std::uint64_t>>(bytes, extents, strides);
+    case ElementType::kFloat64: return all_rows<Plain<double>>(bytes, shape);
+    case ElementType::kFloat32: return all_rows<Plain<float>>(bytes, shape);
+    case ElementType::kFloat16: return all_rows<Half>(bytes, shape);
+    case ElementType::kBfloat16: return all_rows<Bfloat16>(bytes, shape);
+    case ElementType::kInt8: return all_rows<Plain<std::int8_t>>(bytes, shape);
+    case ElementType::kInt16: return all_rows<Plain<std::int16_t>>(bytes, shape);
+    case ElementType::kInt32: return all_rows<Plain<std::int32_t>>(bytes, shape);
+    case ElementType::kInt64: return all_rows<Plain<std::int64_t>>(bytes, shape);
+    case ElementType::kUint8: return all_rows<Plain<std::uint8_t>>(bytes, shape);
+    case ElementType::kUint16: return all_rows<Plain<std::uint16_t>>(bytes, shape);
+    case ElementType::kUint32: return all_rows<Plain<std::uint32_t>>(bytes, shape);
+    case ElementType::kUint64: return all_rows<Plain<std::uint64_t>>(bytes, shape);
     case ElementType::kCount: break;
   }
   return {};

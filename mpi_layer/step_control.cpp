@@ -1,6 +1,5 @@
 #include "mpi_layer/step_control.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <new>
 
 #include "core/base/clock.h"
+#include "core/base/no_cancel.h"
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/abi.h"
@@ -30,18 +30,6 @@ constexpr std::uint64_t kLag = 2;            // boundaries until a block takes e
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
   if (*count == 1) g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
 }
-
-/// While it lives, the thread is not cancelled: a reduction half begun would never end.
-class NoCancel {
- public:
-  NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_); }
-  ~NoCancel() { pthread_setcancelstate(state_, nullptr); }
-  NoCancel(const NoCancel&) = delete;
-  NoCancel& operator=(const NoCancel&) = delete;
-
- private:
-  int state_ = 0;
-};
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
@@ -72,9 +60,9 @@ bool StepControl::may_talk() noexcept {
 
 void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
+  const NoCancel no_cancel;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || has_ended_ || has_stopped_ || !may_talk() || !port_.begin(step)) return;
-  const NoCancel no_cancel;
   Recorder* const active = recorder();
   const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
   at_boundary();

@@ -50,7 +50,7 @@ bool EventBuffer::make_room(std::size_t words) noexcept {
 bool EventBuffer::next_chunk() noexcept {
   const std::lock_guard lock(mutex_);
   if (is_ended_) return false;
-  const std::uint64_t calls = fold();
+  const std::uint64_t calls = fold(*chunk_);
   if (chunk_ == discard_) {
     if (aside_.chunk == nullptr) count_dropped(calls);
     return begin_chunk(discard_);
@@ -172,19 +172,19 @@ void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
   recorder_.count_loss(recorder_.storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage, calls);
 }
 
-/// Adds what the current chunk holds to the profile and returns how many calls that were. A call whose facts may go on in
+/// Adds what a chunk holds to the profile and returns how many calls that were. A call whose facts may go on in
 /// the next chunk counts there.
-std::uint64_t EventBuffer::fold() noexcept {
+std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
   std::uint64_t count = 0;
   try {
     define_for_fold();
-    const std::uint64_t used = chunk_->used_bytes.load(std::memory_order_acquire);
-    const std::span<const Word> words(trace::first_word(chunk_), (used - sizeof *chunk_) / sizeof(Word));
+    const std::uint64_t used = chunk.used_bytes.load(std::memory_order_acquire);
+    const std::span<const Word> words(trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word));
     if (kind_ == trace::ChunkKind::kHooks) {
-      hook_decoder_.begin_chunk(words, chunk_->base_ticks);
+      hook_decoder_.begin_chunk(words, chunk.base_ticks);
       count = hook_decoder_.add_all_to(folded_);
     } else {
-      fold_decoder_.begin_chunk(words, chunk_->base_ticks);
+      fold_decoder_.begin_chunk(words, chunk.base_ticks);
       count = fold_decoder_.add_all_to(folded_);
     }
   } catch (const std::bad_alloc&) {
@@ -216,6 +216,8 @@ void EventBuffer::release() noexcept {
   end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
   if (is_usable() && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
+  if (aside_.chunk != nullptr) recorder_.note_storage(recorder_.store_.release(aside_.chunk));
+  aside_ = {};
   park();
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
   discard_ = nullptr;
@@ -245,7 +247,7 @@ void EventBuffer::set_aside() noexcept {
 }
 
 void EventBuffer::take_back() noexcept {
-  (void)fold();
+  (void)fold(*chunk_);
   const trace::PendingCall pending = chunk_->pending[0];
   const std::uint64_t other_base = base_ticks_;
   chunk_ = aside_.chunk;
@@ -308,14 +310,25 @@ void EventBuffer::record_end() noexcept {
   commit(cursor_ + 1);
 }
 
+/// The owner's fields are left alone: it may be writing to memory that is read by nobody from now on.
+void EventBuffer::end_aside() noexcept {
+  (void)fold(*chunk_);
+  (void)fold(*aside_.chunk);
+  (void)fold_rest();
+  aside_.chunk->pending[0] = {};
+}
+
 /// Any thread. The owner may still write to what is left of its chunk, so only it gives that back.
 void EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
   if (is_ended_ || !is_usable()) return;
   is_ended_ = true;
-  if (aside_.chunk != nullptr) take_back();
+  if (aside_.chunk != nullptr) {
+    if (!is_owner) return end_aside();
+    take_back();
+  }
   if (is_owner) record_end();
-  std::uint64_t calls = fold() + fold_rest();
+  std::uint64_t calls = fold(*chunk_) + fold_rest();
   if (is_owner && kind_ == trace::ChunkKind::kEvents) calls += record_unreturned();
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {

@@ -75,7 +75,7 @@ class EventBuffer {
   trace::ChunkHeader* move_on(trace::ChunkHeader* to) noexcept;
   bool give_up_oldest() noexcept;
   trace::ChunkHeader* discard_chunk() noexcept;
-  std::uint64_t fold() noexcept;
+  std::uint64_t fold(trace::ChunkHeader& chunk) noexcept;
   void define_for_fold();
   std::uint64_t fold_rest() noexcept;
   std::uint64_t record_unreturned() noexcept;
@@ -86,6 +86,7 @@ class EventBuffer {
   void take_back() noexcept;
   void park() noexcept;
   void end(bool is_owner) noexcept;
+  void end_aside() noexcept;
 
   Word* cursor_ = nullptr;
   Word* limit_ = nullptr;  ///< the chunk's end

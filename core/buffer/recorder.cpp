@@ -308,7 +308,10 @@ void Recorder::note_abort() {
   if (has_storage_) (void)store_.flush();
 }
 
-ProcessInfo Recorder::info() const { return definitions_.info; }
+ProcessInfo Recorder::info() const {
+  const std::lock_guard lock(mutex_);
+  return definitions_.info;
+}
 
 Profile Recorder::profile() const {
   Profile sum;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/no_cancel.h"
 #include "core/base/wiped_memory.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
@@ -18,7 +19,7 @@ namespace {
 
 HookThread g_closed_thread{};
 std::atomic<Recorder*> g_recorder{nullptr};
-std::atomic<pid_t> g_pid{0};
+std::atomic<pid_t> g_pid{getpid()};  // where the library was loaded, then where recording began
 std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
 std::mutex g_threads_mutex;  // not taken in a forked child
 std::vector<HookThread*>& threads() {
@@ -43,10 +44,7 @@ HookThread* make_thread(Recorder& recorder) noexcept {
 constinit thread_local HookThread* t_hooks = &g_closed_thread;
 constinit std::atomic<std::uint8_t> g_gate{kMayBegin};
 
-bool is_forked_child() noexcept {
-  const pid_t pid = g_pid.load(std::memory_order_relaxed);
-  return pid != 0 && getpid() != pid;
-}
+bool is_forked_child() noexcept { return getpid() != g_pid.load(std::memory_order_relaxed); }
 
 Recorder* recorder() noexcept { return is_forked_child() ? nullptr : g_recorder.load(std::memory_order_acquire); }
 
@@ -99,6 +97,8 @@ void keep(bool is_kept) noexcept {
 }
 
 HookThread* begin_thread(std::uint8_t bits) noexcept {
+  const NoCancel no_cancel;
+  if (is_forked_child()) return nullptr;
   if ((g_gate.load(std::memory_order_relaxed) & kMayBegin) != 0) {
     std::uint8_t waiting = kMayBegin;
     if (g_gate.compare_exchange_strong(waiting, 0)) runtime().hook_called();
@@ -128,12 +128,13 @@ KeptWhile::KeptWhile() noexcept : thread_(thread_for(kRegions)) {
 }
 
 KeptWhile::~KeptWhile() {
-  if (thread_ != nullptr) thread_->buffer->keep(false);
+  if (thread_ != nullptr) thread_->buffer->keep(!thread_->is_outside);  // which may have changed meanwhile
 }
 
 void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
 
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
+  const NoCancel no_cancel;
   return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
 }

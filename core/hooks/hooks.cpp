@@ -4,6 +4,7 @@
 #include <map>
 #include <new>
 
+#include "core/base/no_cancel.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -79,6 +80,7 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
     refuse(LossCause::kRefused, "a name is missing or empty");
     return kNone;
   }
+  const NoCancel no_cancel;
   try {
     const Locked locked;
     if (!locked) return kNone;

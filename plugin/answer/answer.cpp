@@ -120,6 +120,7 @@ void Answer::pass_over_trifles() {
 void Answer::judge_calls(const RecordSource& source) {
   told_ = detect::told_steps(source);
   judge_.steps = told_.is_there() ? &told_.marks : nullptr;
+  view_.are_steps_told = told_.is_there();
   detection_ = detect::detect(source, judge_);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
@@ -134,6 +135,7 @@ void Answer::judge_operations() {
   detection_ = detect::detect(work, options);
   detection_.limitations.emplace_back("Links are not judged: operations of devices do not tell how long a message was under way.");
   number_steps(work.step_numbers());
+  view_.are_steps_told = true;
   for (detect::Culprit& culprit : detection_.culprits) culprit.evidence.what = "what it computes";
   acquit();
 }

@@ -23,6 +23,7 @@ struct AnswerView {
   const detect::Detection& detection;
   std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the causality pass; empty: of some it is not known
   bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are seldom seen in them
+  bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that come back
   std::vector<std::int64_t> step_numbers = {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }

@@ -59,7 +59,10 @@ int wants_tensor(const char* name) {
   if (!hooks::wants_tensors()) return 0;
   return name == nullptr || hooks::wants_tensor(text(name)) ? 1 : 0;
 }
-int is_recording() { return hooks::thread_for(hooks::kRegions) != nullptr ? 1 : 0; }
+int is_recording() {
+  const hooks::HookThread* const thread = hooks::thread_for(hooks::kRegions);
+  return thread != nullptr && !thread->is_outside ? 1 : 0;
+}
 int save() {
   Recorder* const recorder = hooks::recorder();
   if (recorder == nullptr) return -1;

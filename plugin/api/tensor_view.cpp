@@ -1,5 +1,6 @@
 #include "plugin/api/tensor_view.h"
 
+#include <cmath>
 #include <cstddef>
 
 #include "core/hooks/hooks.h"
@@ -25,6 +26,16 @@ const char* problem_with(const megascope_tensor_view& view) {
   return nullptr;
 }
 
+/// Are all elements so near to the first one that their distance in bytes is a number? No extent is 0.
+bool is_within_reach(const TensorView& tensor) {
+  constexpr double kMostElements = 0x1p48;
+  double reach = 0.0;
+  for (std::size_t i = 0; i < tensor.shape.dimension_count; ++i) {
+    reach += static_cast<double>(tensor.shape.extents[i] - 1) * std::abs(static_cast<double>(tensor.strides[i]));
+  }
+  return reach <= kMostElements;
+}
+
 /// Extents and strides. False: they cannot be.
 bool set_extents(const megascope_tensor_view& view, TensorView& tensor) {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
@@ -38,7 +49,7 @@ bool set_extents(const megascope_tensor_view& view, TensorView& tensor) {
     if (elements != 0 && view.shape[i] > kMostElements / elements) return false;
     elements *= view.shape[i];
   }
-  return elements == 0 || view.data != nullptr;
+  return elements == 0 || (view.data != nullptr && is_within_reach(tensor));
 }
 
 bool set_blocks(const megascope_tensor_view& view, TensorView& tensor) {

@@ -118,6 +118,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if)
   json["verdict"] = answer::verdict_text(view);
   json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
+  json["steps_are"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.are_steps_told ? "told" : "inferred");
   json["clock"] = clock_json(view);
   json["matching"] = matching_json(view);
   json["culprits"] = Json::array();

@@ -162,6 +162,10 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if)
   Lines lines;
   append(lines, answer::verdict_text(view), 0);
   add_other_culprits(view, lines);
+  if (view.detection.step_count != 0 && !view.are_steps_told) {
+    lines.emplace_back();
+    append(lines, "The program tells no steps: " + std::to_string(view.detection.step_count) + " are inferred from calls that come back.", 0);
+  }
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);

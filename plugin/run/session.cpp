@@ -184,7 +184,9 @@ void Session::open_hooks() {
   unsigned gate = 0;
   if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
-  if (!options_.values.tensors.items.empty()) {
+  const bool wants_statistics = !options_.values.tensors.items.empty();
+  if (wants_statistics && gate == 0) complain("MEGASCOPE_TENSORS is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
+  if (wants_statistics && gate != 0) {
     hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_));  // for as long as the process lives
     gate |= hooks::kShows;
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <span>
 
 #include "core/base/clock.h"
+#include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "kernels/tensor_statistics.h"
@@ -47,6 +49,8 @@ Counters StatisticsSink::counters_of(const TensorView& tensor) {
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
   if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
+  std::optional<OwnTime> own_time;
+  if (Recorder* const recorder = hooks::recorder()) own_time.emplace(*recorder);
   const std::uint64_t begin_ns = talk_ != nullptr ? clock::monotonic_ns() : 0;
   const std::size_t dimensions = tensor.shape.dimension_count;
   const kernels::TensorStatistics found = kernels::statistics_of(tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),

@@ -109,6 +109,8 @@ class Waits(Case):
         result = self.analyze()
         self.assertEqual((result.returncode, result.stderr), (1, ""))
         self.assertTrue(" ".join(result.stdout.split()).startswith(found["verdict"]), result.stdout)
+        self.assertEqual(found["steps_are"], "inferred")
+        self.assertIn(f"The program tells no steps: {found['steps']} are inferred from calls that come back.", result.stdout)
         self.assertIn("Ranks wait for each other", found["verdict"])
         for part in ("Rank 0 ", "Who waits for whom", "Kinds of waits", "Critical path", "Matched: 0 messages, 41 collectives"):
             self.assertIn(part, result.stdout)

@@ -229,20 +229,23 @@ class Threads(Case):
 
     def test_any_thread_where_that_is_allowed(self):
         self.run_program("multiple", 2)
-        if "THREAD_MULTIPLE" in self.said:
-            self.skipTest(self.said)
+        if "another thread level is given" in self.said:
+            self.skipTest("the library does not give MPI_THREAD_MULTIPLE")
         self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
 
     def test_serialized(self):
         self.run_program("serialized", 2)
-        if self.globals_of(self.series()):
+        if "another thread level is given" in self.said:
             self.skipTest("the library gives more than MPI_THREAD_SERIALIZED")
+        self.assertEqual(self.globals_of(self.series()), [])
         self.assertEqual(self.said.count("at MPI_THREAD_SERIALIZED"), 1, self.said)
 
     def test_a_step_that_begins_inside_of_mpi(self):
         self.run_program("callback", 2)
-        self.assertEqual([value for value in self.series()[(0, "w/layer 0/grad_reduced/global norm")]][:2],
-                         [truth(values(step, 0))["norm"] for step in (0, 1)])
+        found = self.series()[(0, "w/layer 0/grad_reduced/global norm")]
+        self.assertGreaterEqual(len(found), 2)
+        # The operator runs on one of the ranks, whose steps are others from then on.
+        self.assertTrue(set(found) <= {truth(values(step, 0))["norm"] for step in range(STEPS)}, found)
 
     def test_steps_before_mpi_and_behind_it(self):
         self.run_program("early", 2)

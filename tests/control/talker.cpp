@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, level_wanted(), &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
+  if (provided != level_wanted()) std::fprintf(stderr, "another thread level is given\n");
   tell_places();
   if (g_mode == "thread" || g_mode == "multiple") {
     // FUNNELED: this thread calls MPI itself, so the steps' own calls stay with the main one.

@@ -1,5 +1,6 @@
 /* A program with hooks: with MPI, or with HOOKED_WITHOUT_MPI without it.
- *   hooked STEPS [MODE]   MODE: plain, silent (no hook is called), misuse, threads, fork, early, kill, nostart */
+ *   hooked STEPS [MODE]   MODE: plain, silent (no hook is called), misuse, threads, cancelled, fork, forkfirst, early, kill,
+ *                         nostart */
 #define _GNU_SOURCE
 #include <megascope/megascope.h>
 #include <pthread.h>
@@ -111,6 +112,27 @@ static void misuse(void) {
   megascope_region_enter(a);                   /* never left */
 }
 
+/* Is to be cancelled from its first cancellation point on, which is not in a hook. */
+static void* tell_until_cancelled(void* unused) {
+  const megascope_region region = megascope_region_define("of a cancelled thread");
+  (void)unused;
+  for (int i = 0; i < 1000000; ++i) {
+    megascope_region_enter(region);
+    megascope_region_leave(region);
+  }
+  for (;;) pthread_testcancel();
+  return NULL;
+}
+
+static void run_cancelled(void) {
+  pthread_t thread;
+  void* result = NULL;
+  if (pthread_create(&thread, NULL, tell_until_cancelled, NULL) != 0) abort();
+  pthread_cancel(thread);
+  pthread_join(thread, &result);
+  if (result != PTHREAD_CANCELED) abort();
+}
+
 static void* tell(void* number) {
   const megascope_region region = megascope_region_define("of a thread");
   const megascope_counter counter = megascope_counter_define("thread", NULL);
@@ -133,7 +155,7 @@ static void run_threads(void) {
 
 static void run_fork(void) {
   const megascope_region region = megascope_region_define("before fork");
-  megascope_region_enter(region);
+  if (!is("forkfirst")) megascope_region_enter(region);
   const pid_t child = fork();
   if (child == 0) { /* whatever it tells is passed over */
     megascope_region_leave(region);
@@ -144,7 +166,7 @@ static void run_fork(void) {
   int status = 0;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) abort();
-  megascope_region_leave(region);
+  if (!is("forkfirst")) megascope_region_leave(region);
 }
 
 static void start(int* argc, char*** argv) {
@@ -170,6 +192,7 @@ int main(int argc, char** argv) {
   if (argc > 1) steps = atoi(argv[1]);
   if (argc > 2) mode = argv[2];
   const megascope_region whole = megascope_region_define("whole");
+  if (is("forkfirst")) run_fork();
   if (is("early")) {
     megascope_region_enter(whole);
     train(100);
@@ -179,6 +202,7 @@ int main(int argc, char** argv) {
   else for (int step = 0; step < steps; ++step) train(step);
   if (is("misuse")) misuse();
   if (is("threads")) run_threads();
+  if (is("cancelled")) run_cancelled();
   if (is("fork")) run_fork();
   if (is("early")) megascope_region_leave(whole);
   const int is_recording = megascope_is_recording();

@@ -187,6 +187,12 @@ class WithMpi(Case):
         self.assertEqual(self.counts(self.report()), self.counts(report))
         self.judge_otf2()
 
+    def test_a_thread_that_is_cancelled_while_it_tells(self):
+        self.record(1, "cancelled", ranks=1)
+        report = self.report()
+        self.assertEqual(report["regions"]["of a cancelled thread"]["count"], 1000000)
+        self.assertEqual(sum(report["losses"].values()), 0)
+
     def test_a_forked_child_records_nothing(self):
         self.record(1, "fork", ranks=1)
         report = self.report()
@@ -286,6 +292,11 @@ class WithoutMpi(Case):
         self.run_folder += "2"
         self.record_alone(1, "threads")
         self.assertEqual(self.counts(self.report())["of a thread"], 80 * 101)
+
+    def test_a_child_that_was_forked_before_the_first_hook_records_nothing(self):
+        self.record_alone(STEPS, "forkfirst")
+        self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
+        self.assertEqual(os.listdir(self.folder), ["run"])
 
 
 if __name__ == "__main__":

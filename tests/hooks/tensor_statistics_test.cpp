@@ -170,6 +170,35 @@ TEST(TensorStatistics, AnyStridesGiveTheElementsThatTheyReach) {
   }
 }
 
+TEST(TensorStatistics, ShapesOfTheSameElementsGiveTheSame) {
+  // Rows one behind the other, in any number of dimensions, padded ones, and every second column.
+  std::vector<float> values(4096 + 64);
+  std::mt19937 random(9);
+  std::uniform_real_distribution<float> uniform(-5.0F, 5.0F);
+  std::ranges::generate(values, [&] { return uniform(random); });
+  const auto take = [&](std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
+    return statistics_of(values.data(), ElementType::kFloat32, extents, strides);
+  };
+  const TensorStatistics whole = take({4096}, {1});
+  EXPECT_EQ(whole.count, 4096u);
+  for (const TensorStatistics& same : {take({64, 64}, {64, 1}), take({2, 1, 32, 64}, {2048, 7, 64, 1}), take({1024, 4}, {4, 1})}) {
+    EXPECT_EQ(same.count, whole.count);
+    EXPECT_EQ(same.sum, whole.sum);
+    EXPECT_EQ(same.sum_of_squares, whole.sum_of_squares);
+  }
+  const TensorStatistics turned = take({64, 64}, {1, 64});
+  EXPECT_EQ(turned.min, whole.min);
+  EXPECT_EQ(turned.max, whole.max);
+  EXPECT_NEAR(turned.sum, whole.sum, 1e-9);
+  const TensorStatistics padded = take({16, 200}, {260, 1});
+  double sum = 0.0;
+  for (std::size_t row = 0; row < 16; ++row) {
+    for (std::size_t i = 0; i < 200; ++i) sum += static_cast<double>(values[row * 260 + i]);
+  }
+  EXPECT_EQ(padded.count, 3200u);
+  EXPECT_NEAR(padded.sum, sum, 1e-9);
+}
+
 TEST(TensorStatistics, PartsMerge) {
   const TensorStatistics first = of<double>({1, kNan}, ElementType::kFloat64);
   TensorStatistics all = of<double>({-3, kInfinity}, ElementType::kFloat64);
