@@ -235,7 +235,7 @@ class WithMpi(Case):
         self.assertEqual(self.counts(self.report())["step"], 1 + 2 + 1)
 
     def steps_of(self, rank):
-        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome")
+        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
         name = next(name for name in os.listdir(self.run_folder) if name.startswith("trace.json"))
         opened = gzip.open if name.endswith(".gz") else open
         with opened(os.path.join(self.run_folder, name), "rt", encoding="utf-8") as file:
@@ -279,7 +279,7 @@ class WithoutMpi(Case):
         self.call(ALONE, str(STEPS), "kill", code=-9, **self.settings())
         self.call(MEGASCOPE, "recover", self.run_folder)
         self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS + 1, "backward": 2 * STEPS})
-        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome")
+        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
         with gzip.open(os.path.join(self.run_folder, "trace.json.gz"), "rt", encoding="utf-8") as file:
             events = json.load(file)
         events = events["traceEvents"] if isinstance(events, dict) else events

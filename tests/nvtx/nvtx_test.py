@@ -65,7 +65,7 @@ class Case(unittest.TestCase):
     def events(self):
         trace = os.path.join(self.run_folder, "trace.json.gz")
         if not os.path.exists(trace):
-            self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome")
+            self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
         with gzip.open(trace, "rt", encoding="utf-8", errors="replace") as file:
             events = json.load(file)
         return events["traceEvents"] if isinstance(events, dict) else events

@@ -68,7 +68,7 @@ class Case(unittest.TestCase):
         folder = folder or self.run_folder
         path = os.path.join(folder, "trace.json.gz")
         if not os.path.exists(path):
-            self.call(MEGASCOPE, "export", folder, "--format", "chrome")
+            self.call(MEGASCOPE, "export", folder, "--format", "chrome", "--no-findings")
         with gzip.open(path, "rt", encoding="utf-8") as file:
             events = json.load(file)
         events = events["traceEvents"] if isinstance(events, dict) else events
