@@ -27,9 +27,9 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.run_folder = os.path.join(self.folder, "run")
 
-    def call(self, *command):
+    def call(self, *command, codes=(0,)):
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, timeout=100)
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+        self.assertIn(done.returncode, codes, f"{command}\n{done.stdout}{done.stderr}")
         self.said = done.stderr
         return done.stdout
 
@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
         return events["traceEvents"] if isinstance(events, dict) else events
 
     def analyzed(self):
-        return json.loads(self.call(MEGASCOPE, "analyze", self.run_folder, "--json"))
+        return json.loads(self.call(MEGASCOPE, "analyze", self.run_folder, "--json", codes=(0, 1)))  # 1: the machine slowed a rank
 
 
 class Cpp(Case):
