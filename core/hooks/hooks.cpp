@@ -44,20 +44,6 @@ Names& names() {
   return *all;
 }
 
-class Locked {
- public:
-  Locked() noexcept : is_held_(names().lock.lock()) {}
-  ~Locked() {
-    if (is_held_) names().lock.unlock();
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-  explicit operator bool() const { return is_held_; }
-
- private:
-  bool is_held_;
-};
-
 RegionDefinition definition_of(std::uint32_t number) {
   RegionDefinition region;
   region.id = static_cast<RegionId>(kFirstProgramRegion + number);
@@ -82,7 +68,7 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
   }
   const NoCancel no_cancel;
   try {
-    const Locked locked;
+    const ProcessGuard locked(names().lock);
     if (!locked) return kNone;
     const std::uint32_t known = (names().*table).find(cut(name));
     if (known != kNone) return known;
@@ -106,7 +92,7 @@ TensorId tensor(std::string_view name) noexcept {
 
 /// Who takes tensors of this name; nullptr: nobody.
 TensorSink* sink_of(TensorId tensor) noexcept {
-  const Locked locked;
+  const ProcessGuard locked(names().lock);
   return locked && names().tensors.entry(tensor).is_wanted ? names().sink : nullptr;
 }
 
@@ -136,7 +122,7 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
 
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {
-    const Locked locked;
+    const ProcessGuard locked(names().lock);
     if (!locked || name.empty() || names().threads.size() == kMostThreadNames) return;
     const std::string whole(cut(name));
     names().threads[system_thread_id] = whole;
@@ -233,7 +219,7 @@ bool wants_tensor(std::string_view name) noexcept {
 void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
 
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept {
-  const Locked locked;
+  const ProcessGuard locked(names().lock);
   if (!locked) return;
   try {
     for (std::uint32_t i = 0; i < names().regions.size(); ++i) recorder.define(definition_of(i));

@@ -31,6 +31,22 @@ class ProcessLock {
   std::atomic<pid_t> holder_{0};
 };
 
+/// Holds the lock while it lives; false in a forked child that must not wait for it.
+class ProcessGuard {
+ public:
+  explicit ProcessGuard(ProcessLock& lock) noexcept : lock_(lock), is_held_(lock.lock()) {}
+  ~ProcessGuard() {
+    if (is_held_) lock_.unlock();
+  }
+  ProcessGuard(const ProcessGuard&) = delete;
+  ProcessGuard& operator=(const ProcessGuard&) = delete;
+  explicit operator bool() const { return is_held_; }
+
+ private:
+  ProcessLock& lock_;
+  bool is_held_;
+};
+
 /// Names by number, from 0 on, each once. Made at the first use and never destroyed: hooks are called at any time. Entries stay
 /// where they are. Under its owner's lock.
 template <class Entry>

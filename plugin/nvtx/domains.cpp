@@ -18,7 +18,7 @@ constexpr std::size_t kMostCategories = 1U << 16;
 std::atomic<std::uint32_t> g_count{1};
 
 struct Names {
-  hooks::ProcessLock lock;
+  hooks::ProcessLock lock;  ///< never held while the caller's memory is read
   std::vector<std::string> domains{""};  ///< the default one has no name
   std::map<std::pair<DomainId, std::uint32_t>, std::string> categories;
 };
@@ -26,21 +26,6 @@ Names& names() {
   static auto* const all = new Names;
   return *all;
 }
-
-/// Never held while the caller's memory is read.
-class Locked {
- public:
-  Locked() noexcept : is_held_(names().lock.lock()) {}
-  ~Locked() {
-    if (is_held_) names().lock.unlock();
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-  explicit operator bool() const { return is_held_; }
-
- private:
-  bool is_held_;
-};
 
 void refuse(const char* reason) { hooks::refuse(LossCause::kRefused, reason); }
 
@@ -53,7 +38,7 @@ DomainId domain(std::string_view name) noexcept {
   }
   try {
     const std::string wanted(name.substr(0, kMostNameBytes));
-    const Locked locked;
+    const hooks::ProcessGuard locked(names().lock);
     if (!locked) return kDefaultDomain;
     std::vector<std::string>& all = names().domains;
     for (std::size_t i = 1; i < all.size(); ++i) {
@@ -77,7 +62,7 @@ DomainId known_domain(std::uint64_t number) noexcept {
 void name_category(DomainId domain, std::uint32_t category, std::string_view name) noexcept {
   try {
     std::string wanted(name.substr(0, kMostNameBytes));
-    const Locked locked;
+    const hooks::ProcessGuard locked(names().lock);
     if (!locked || wanted.empty()) return;
     if (names().categories.size() < kMostCategories) names().categories[{domain, category}] = std::move(wanted);
   } catch (const std::bad_alloc&) {
@@ -87,12 +72,12 @@ void name_category(DomainId domain, std::uint32_t category, std::string_view nam
 
 std::string full_name(DomainId domain, std::string_view message) {
   std::string name;
-  if (const Locked locked; locked && domain != kDefaultDomain) name = names().domains[domain] + ":";
+  if (const hooks::ProcessGuard locked(names().lock); locked && domain != kDefaultDomain) name = names().domains[domain] + ":";
   return name.append(message);
 }
 
 std::string category_name(DomainId domain, std::uint32_t category) {
-  if (const Locked locked; locked) {
+  if (const hooks::ProcessGuard locked(names().lock); locked) {
     const auto named = names().categories.find({domain, category});
     if (named != names().categories.end()) return named->second;
   }

@@ -100,7 +100,8 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   const std::uint64_t hash = hash_of(key);
   std::size_t place = 0;
   if (const Message* known = find(key, hash, place)) [[likely]] return known;
-  if (!g_lock.lock()) return nullptr;
+  const hooks::ProcessGuard locked(g_lock);
+  if (!locked) return nullptr;
   const Message* found = find(key, hash, place);
   const bool has_room = g_count < kMostMessages - kMostDomains || (key.text == kOtherText && g_count < kMostMessages);
   try {
@@ -108,7 +109,6 @@ const Message* find_or_add(const MessageKey& key) noexcept {
   } catch (const std::bad_alloc&) {
     found = nullptr;
   }
-  g_lock.unlock();
   return found;
 }
 
