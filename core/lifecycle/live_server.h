@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace megascope {
+
+/// A rank as the live view's page names it.
+struct LiveRank {
+  std::int32_t world_rank = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string place;  ///< in the parallel groups: "dp 0, tp 1"; empty: not told
+};
+
+/// What the live view is to serve, and to whom.
+struct LiveSettings {
+  std::uint16_t port = 0;          ///< 0: any that is free
+  std::string run_folder;          ///< gets `live_url`; empty: there is none
+  std::vector<std::string> hosts;  ///< names by which it may be asked for beside loopback's, with or without port
+  std::string program;             ///< path
+  std::vector<std::string> command_line;
+  std::string run_id;
+  std::int64_t start_realtime_ns = 0;
+  std::int32_t world_size = 1;
+  std::vector<LiveRank> ranks;     ///< as far as known
+};
+
+/// What bytes handed to LiveServer::take() are.
+enum class LiveKind : std::uint32_t {
+  kBlock,   ///< what all ranks said at a step (plugin/tensors/step_block.h)
+  kLetter,  ///< what one rank wrote (plugin/tensors/letter.h)
+};
+
+/// The live view as the application's thread on rank 0 sees it: a module of its own, with a thread of its own that never calls MPI.
+/// Nothing here waits for a client or throws; one thread of the application at a time.
+class LiveServer {
+ public:
+  virtual ~LiveServer() = default;
+  /// Listens, and starts the thread. url: what the user opens, with the token. An error names the port.
+  virtual Status open(const LiveSettings& settings, std::string& url) = 0;
+  /// Hands over a copy. False: the thread is behind by more than it keeps, and the bytes are dropped and counted.
+  virtual bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept = 0;
+  /// What the clients want (plugin/tensors/wish.h), if it changed since the last time: true, and `wishes` holds all of it.
+  virtual bool changed_wishes(std::vector<std::byte>& wishes) noexcept = 0;
+  /// The run is over: clients are told, and the thread ends. linger_ms: how long clients that are behind may take what is left.
+  virtual void close(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
+};
+
+}  // namespace megascope

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/record/point.h"
+
+/// A tile is a stretch of a tensor's last dimension that is shown as one number.
+namespace megascope::kernels {
+
+/// Append only: told between processes. std: of a sample, divided by count - 1.
+enum class TileReduction : std::uint8_t { kMean, kMax, kMin, kStd, kNorm, kSum, kRms, kCount };
+
+/// |x| of each element before, of the result after.
+struct TileMethod {
+  TileReduction reduction = TileReduction::kMean;
+  bool has_abs_before = false;
+  bool has_abs_after = false;
+  bool operator==(const TileMethod&) const = default;
+};
+
+/// "mean", "absmax", or what users of PyTorch write: "data.abs().mean(dim=-1)", "torch.norm(data, dim=-1)",
+/// "data.max(dim=-1).values". Nothing is evaluated: what is not of this grammar is refused, and problem says what and where. At most
+/// 256 characters are read.
+std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& problem);
+/// "mean(|x|)": for people.
+std::string name_of(const TileMethod& method);
+
+/// How a dimension is cut: tiles of `width` elements, the last of what is left.
+struct TileGrid {
+  std::uint64_t extent = 0;
+  std::uint64_t width = 1;
+  /// At most `tiles` tiles (at least 1) of one width. extent 0: none.
+  static TileGrid of(std::uint64_t extent, std::uint64_t tiles);
+  std::uint64_t count() const { return extent == 0 ? 0 : (extent - 1) / width + 1; }
+  std::uint64_t width_of(std::uint64_t tile) const { return tile + 1 < count() ? width : extent - tile * width; }
+};
+
+/// What elements of one tile come to, in parts that can be merged: Welford's mean and sum of squared deviations for kStd; for all
+/// others `a` alone. A NaN among the elements gives NaN.
+struct TileState {
+  double count = 0.0;
+  double a = 0.0;
+  double b = 0.0;
+};
+
+/// Adds `count` elements of a row, `stride` elements apart, of which the first is element `start` of the dimension, to the states of their
+/// tiles: states[0] is tile `first_tile`'s. data: any alignment. No allocation; any thread.
+void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType type, const void* data, std::int64_t stride,
+                  std::uint64_t start, std::uint64_t count, std::uint64_t first_tile, TileState* states) noexcept;
+void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept;
+/// The number that is shown; NaN of no element (0 for kSum and kNorm).
+double finish_tile(const TileMethod& method, const TileState& state) noexcept;
+
+}  // namespace megascope::kernels

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/point.h"
+
+/// What one rank writes to rank 0 between steps, as bytes of one program's processes on machines of one kind: items one after the
+/// other, each a multiple of 8 bytes.
+namespace megascope::tensors {
+
+inline constexpr std::size_t kMostLetterBytes = std::size_t{8} << 20;
+
+/// A stretch of a view's split dimension that a rank has: elements [start, start + count) of the part are those from `whole_start` on.
+struct PartStretch {
+  std::uint64_t start = 0;
+  std::uint64_t whole_start = 0;
+  std::uint64_t count = 0;
+};
+
+/// A tensor's name, by the key under which blocks and parts speak of it.
+struct TensorName {
+  std::uint64_t key = 0;
+  std::int32_t layer = kNoLayer;
+  TensorKind kind = TensorKind::kOther;
+  ElementType type = ElementType::kFloat32;
+  std::string name;
+  std::vector<std::uint64_t> shape;  ///< of the whole, as far as this rank knows
+};
+
+struct CounterName {
+  std::uint32_t id = 0;  ///< of that rank
+  std::string name;
+  std::string unit;
+};
+
+/// Counters that were set since the last letter, the last value of each.
+struct CounterValues {
+  std::int64_t step = 0;
+  std::vector<std::uint32_t> ids;
+  std::vector<double> values;
+};
+
+/// What a rank has of a view of a tensor. Elements: `columns` numbers (float32) of each cell, cells with the last dimension fastest; one
+/// column is the value itself or, of tiles, TileState::a; three are count, a and b.
+struct ViewPart {
+  std::uint32_t wish = 0;        ///< Wish::id
+  std::uint64_t key = 0;
+  std::int64_t step = 0;
+  std::int32_t micro_batch = kNoMicroBatch;
+  std::uint32_t replica = 0;
+  std::uint32_t parts = 1;       ///< ranks that hold one
+  std::uint32_t columns = 1;
+  std::int64_t realtime_ns = 0;  ///< when the program showed the tensor
+  std::vector<std::uint64_t> full_shape;   ///< of the whole tensor
+  std::vector<std::uint64_t> whole_shape;  ///< of the whole view
+  std::vector<std::uint64_t> shape;        ///< of this part
+  std::int32_t split_dimension = -1;       ///< of the view; -1: the part is the whole
+  std::uint64_t tile_width = 0;            ///< of a tile view: elements of the last dimension a cell; 0: of no tile view
+  std::uint64_t tile_extent = 0;           ///< elements of the whole tensor's last dimension
+  std::vector<PartStretch> stretches;      ///< along split_dimension; of tiles that two ranks share both have the cell
+  std::vector<float> elements;
+};
+
+/// Why something that was asked for is not captured.
+struct Notice {
+  std::uint32_t wish = 0;
+  std::string text;
+};
+
+/// Makes a letter. Grows up to kMostLetterBytes; what does not fit is left out whole and counted.
+class LetterWriter {
+ public:
+  void add(const TensorName& name);
+  void add(const CounterName& name);
+  void add(const CounterValues& values);
+  void add(const ViewPart& part);
+  void add(const Notice& notice);
+  bool is_empty() const { return bytes_.empty(); }
+  std::uint64_t left_out() const { return left_out_; }
+  std::vector<std::byte> take();
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::uint64_t left_out_ = 0;
+};
+
+/// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
+class LetterReader {
+ public:
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterValues, kViewPart, kNotice };
+  explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  Item next();
+  // What next() has found, valid until it is called again.
+  TensorName tensor_name;
+  CounterName counter_name;
+  CounterValues counter_values;
+  ViewPart view_part;
+  Notice notice;
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace megascope::tensors
