@@ -86,6 +86,8 @@ class LetterWriter {
   std::vector<std::byte> take();
 
  private:
+  void add_item(std::uint32_t item, const std::vector<std::byte>& content);
+
   std::vector<std::byte> bytes_;
   std::uint64_t left_out_ = 0;
 };
