@@ -99,6 +99,7 @@ namespace detail {
   using namespace encoding;
   EventBuffer& buffer = *thread.buffer;
   const std::uint64_t duration = leave_ticks - call.enter_ticks;
+  if (call.depth == 0) thread.busy_ticks += duration;
   const std::uint32_t staged_words = thread.staged_words;
   const bool has_message = call.main.kind != FactKind::kNone;
   const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration || staged_words > kMaxInlineStagedWords ||

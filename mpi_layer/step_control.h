@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/lifecycle/collective.h"
 #include "core/lifecycle/control_port.h"
+#include "mpi_layer/step_mail.h"
+#include "mpi_layer/thread.h"
 
 /// Carries what ranks tell each other at steps (core/lifecycle/control_port.h): one nonblocking reduction a boundary, with an
 /// operator of our own on a communicator of our own. docs/decisions/0012-control-word.md.
@@ -48,6 +51,7 @@ class StepControl {
   void hear(std::uint64_t number) noexcept;
   MPI_Datatype type_of(std::size_t bytes) noexcept;
   std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
+  void tell_time_in_calls() noexcept;
   void start_missing(std::uint64_t end) noexcept;
   void stop(const char* reason) noexcept;
   void free_objects() noexcept;
@@ -62,6 +66,15 @@ class StepControl {
   MPI_Op op_;
   std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< of a block, by its bytes
   std::array<Round, 2> rounds_;
+  std::optional<StepMail> mail_;
+  std::uint64_t all_sent_ = 0;  ///< letters of all ranks, known at the end
+  struct CallTime {
+    const MpiThread* thread = nullptr;
+    std::uint64_t busy_ticks = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t ns = 0;
+  };
+  CallTime last_;  ///< at the boundary before
   std::uint64_t started_ = 0;   ///< rounds so far
   std::uint64_t obeyed_ = 0;
   bool has_stopped_ = false;    ///< takes no more decisions

@@ -32,6 +32,7 @@ struct MpiThread {
   std::uint8_t depth;        ///< of calls recorded and not returned
   std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none. Stale after a call that was left
   EventBuffer* buffer;
+  std::uint64_t busy_ticks;     ///< in recorded calls so far
   std::uint64_t comm_generation;
   std::uint64_t type_generation;
   std::uint64_t file_generation;

@@ -81,6 +81,8 @@ struct PartFacts {
   std::uint32_t parts;
   std::uint32_t columns;
   std::int32_t split_dimension;
+  std::uint32_t copy;
+  std::uint32_t reserved;
 };
 
 /// The product; false: it is greater than `most`.
@@ -145,19 +147,19 @@ void LetterWriter::add(const CounterName& name) {
   add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterName), content);
 }
 
-void LetterWriter::add(const CounterValues& values) {
+void LetterWriter::add(const CounterReadings& values) {
   std::vector<std::byte> content;
   put(content, values.step);
   put_all(content, values.ids);
   put_all(content, values.values);
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterValues), content);
+  add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterReadings), content);
 }
 
 void LetterWriter::add(const ViewPart& part) {
   std::vector<std::byte> content;
   content.reserve(sizeof(PartFacts) + part.elements.size() * sizeof(float) + 512);
   put(content, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
-                         part.columns, part.split_dimension});
+                         part.columns, part.split_dimension, part.copy, 0});
   put_all(content, part.full_shape);
   put_all(content, part.whole_shape);
   put_all(content, part.shape);
@@ -201,7 +203,7 @@ bool read(Source source, CounterName& name) {
   return source.is_whole();
 }
 
-bool read(Source source, CounterValues& values) {
+bool read(Source source, CounterReadings& values) {
   source.get(values.step);
   source.get_all(values.ids, kMostLetterBytes);
   source.get_all(values.values, kMostLetterBytes);
@@ -225,6 +227,7 @@ bool read(Source source, ViewPart& part) {
   part.wish = facts.wish;
   part.micro_batch = facts.micro_batch;
   part.replica = facts.replica;
+  part.copy = facts.copy;
   part.parts = facts.parts;
   part.columns = facts.columns;
   part.split_dimension = facts.split_dimension;
@@ -257,7 +260,7 @@ LetterReader::Item LetterReader::next() {
   switch (item) {
     case Item::kTensorName: is_read = read(content, tensor_name); break;
     case Item::kCounterName: is_read = read(content, counter_name); break;
-    case Item::kCounterValues: is_read = read(content, counter_values); break;
+    case Item::kCounterReadings: is_read = read(content, counter_readings); break;
     case Item::kViewPart: is_read = read(content, view_part); break;
     case Item::kNotice: is_read = read(content, notice); break;
     default: break;

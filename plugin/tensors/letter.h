@@ -40,7 +40,7 @@ struct CounterName {
 };
 
 /// Counters that were set since the last letter, the last value of each.
-struct CounterValues {
+struct CounterReadings {
   std::int64_t step = 0;
   std::vector<std::uint32_t> ids;
   std::vector<double> values;
@@ -54,6 +54,7 @@ struct ViewPart {
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint32_t replica = 0;
+  std::uint32_t copy = 0;        ///< of ranks along other dimensions than these that show one of the same name: the lowest counts
   std::uint32_t parts = 1;       ///< ranks that hold one
   std::uint32_t columns = 1;
   std::int64_t realtime_ns = 0;  ///< when the program showed the tensor
@@ -78,7 +79,7 @@ class LetterWriter {
  public:
   void add(const TensorName& name);
   void add(const CounterName& name);
-  void add(const CounterValues& values);
+  void add(const CounterReadings& values);
   void add(const ViewPart& part);
   void add(const Notice& notice);
   bool is_empty() const { return bytes_.empty(); }
@@ -95,13 +96,13 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterValues, kViewPart, kNotice };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
   TensorName tensor_name;
   CounterName counter_name;
-  CounterValues counter_values;
+  CounterReadings counter_readings;
   ViewPart view_part;
   Notice notice;
 

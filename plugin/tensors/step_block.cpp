@@ -34,6 +34,7 @@ TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
   const TensorSlot& other = a.owner <= b.owner ? b : a;
   slot.parts += other.parts;
   slot.wanted_parts = std::max(slot.wanted_parts, other.wanted_parts);
+  slot.is_counted = std::max(slot.is_counted, other.is_counted);
   slot.statistics.merge(other.statistics);
   return slot;
 }

@@ -65,7 +65,7 @@ struct TensorSlot {
   std::uint32_t parts = 0;         ///< ranks whose parts are in
   std::uint32_t wanted_parts = 0;  ///< ranks that should have one
   std::uint32_t kind = 0;          ///< TensorKind
-  std::uint32_t reserved = 0;
+  std::uint32_t is_counted = 0;    ///< 1: the trace has it; 0: only the live view asked
   kernels::TensorStatistics statistics;
 };
 

@@ -37,7 +37,7 @@ TEST(Letter, ComesBackAsItWasWritten) {
   LetterWriter writer;
   writer.add(TensorName{.key = 5, .layer = 2, .kind = TensorKind::kWeight, .type = ElementType::kBfloat16, .name = "layers.2.w", .shape = {3, 4}});
   writer.add(CounterName{.id = 9, .name = "loss", .unit = "nat"});
-  writer.add(CounterValues{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
+  writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   writer.add(some_part());
   writer.add(Notice{.wish = 8, .text = "no such tensor"});
   const std::vector<std::byte> letter = writer.take();
@@ -49,9 +49,9 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_EQ(reader.tensor_name.shape, (std::vector<std::uint64_t>{3, 4}));
   ASSERT_EQ(reader.next(), Item::kCounterName);
   EXPECT_EQ(reader.counter_name.unit, "nat");
-  ASSERT_EQ(reader.next(), Item::kCounterValues);
-  EXPECT_EQ(reader.counter_values.ids, (std::vector<std::uint32_t>{9, 10, 11}));
-  EXPECT_EQ(reader.counter_values.values[1], -2);
+  ASSERT_EQ(reader.next(), Item::kCounterReadings);
+  EXPECT_EQ(reader.counter_readings.ids, (std::vector<std::uint32_t>{9, 10, 11}));
+  EXPECT_EQ(reader.counter_readings.values[1], -2);
   ASSERT_EQ(reader.next(), Item::kViewPart);
   EXPECT_EQ(reader.view_part.elements.size(), 30U);
   EXPECT_EQ(reader.view_part.stretches[0].whole_start, 1U);
@@ -103,7 +103,7 @@ TEST(Letter, RefusesPartsThatDoNotFitTheirWhole) {
 TEST(Letter, SurvivesAnyBytes) {
   LetterWriter writer;
   writer.add(some_part());
-  writer.add(CounterValues{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
+  writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   const std::vector<std::byte> whole = writer.take();
   std::mt19937 random(3);
   unsigned damaged = 0;
