@@ -83,6 +83,30 @@ void StepControl::tell_time_in_calls() noexcept {
   last_ = now;
 }
 
+/// Other than where a step begins, a thread is in a call of the program's here: MPI_THREAD_SERIALIZED allows for it.
+void StepControl::pulse() noexcept {
+  if (is_forked_child()) return;
+  const NoCancel no_cancel;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
+  if (!lock.owns_lock() || has_ended_ || is_broken_ || !mail_ || !is_right_thread) return;
+  Recorder* const active = recorder();
+  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  tell_time_in_calls();
+  port_.pulse();
+  is_broken_ = !mail_->progress();
+  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
+}
+
+void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
+  constexpr double kPeriodNs = 250e6;
+  static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
+  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
+  const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
+  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(kPeriodNs * ticks_per_ns);
+  if (g_step_control != nullptr) g_step_control->pulse();
+}
+
 void StepControl::at_boundary() noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
   tell_time_in_calls();
@@ -232,6 +256,7 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
+  if (plan.has_letters) open_pulses();
 }
 
 }  // namespace megascope::mpi

@@ -30,6 +30,8 @@ class StepControl {
 
   /// The program begins a step. Any thread, anywhere: where it must not talk it does not.
   void begin_step(std::int64_t step) noexcept;
+  /// A recorded call of MPI has returned: letters go on, should the program begin no step for long. As begin_step().
+  void pulse() noexcept;
   /// In MPI_Finalize, together: what other ranks began is completed, and what is still to be told is. Afterwards nothing happens.
   void finish() noexcept;
 
@@ -82,6 +84,9 @@ class StepControl {
   bool has_ended_ = false;
   bool has_complained_ = false; ///< of a thread
 };
+
+/// The same of the thread, and when it is due again.
+void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept;
 
 /// Of this process; nullptr: ranks do not talk at steps. Made in MPI_Init, never destroyed.
 extern StepControl* g_step_control;

@@ -113,6 +113,11 @@ void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::stri
   writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem});
 }
 
+void Capture::add(const Interval& interval) {
+  const std::lock_guard lock(mutex_);
+  writer_.add(interval);
+}
+
 void Capture::name(const TensorName& name) {
   const std::lock_guard lock(mutex_);
   const auto [known, is_new] = named_.try_emplace(name.key, false);

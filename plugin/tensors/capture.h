@@ -36,6 +36,7 @@ class Capture final : public CounterSink {
   /// A counter has a new value.
   void set(CounterId counter, double value) noexcept override;
 
+  void add(const Interval& interval);
   /// Puts a tensor's name into the next letter.
   void name(const TensorName& name);
   /// What there is to tell since the last letter, in which `step` ended; empty: nothing. The thread that begins steps.

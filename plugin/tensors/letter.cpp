@@ -175,6 +175,12 @@ void LetterWriter::add(const Notice& notice) {
   add_item(static_cast<std::uint32_t>(LetterReader::Item::kNotice), content);
 }
 
+void LetterWriter::add(const Interval& interval) {
+  std::vector<std::byte> content;
+  put(content, interval);
+  add_item(static_cast<std::uint32_t>(LetterReader::Item::kInterval), content);
+}
+
 std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
 
 namespace {
@@ -242,6 +248,11 @@ bool read(Source source, Notice& notice) {
   return source.is_whole();
 }
 
+bool read(Source source, Interval& interval) {
+  source.get(interval);
+  return source.is_whole();
+}
+
 }  // namespace
 
 LetterReader::Item LetterReader::next() {
@@ -263,6 +274,7 @@ LetterReader::Item LetterReader::next() {
     case Item::kCounterReadings: is_read = read(content, counter_readings); break;
     case Item::kViewPart: is_read = read(content, view_part); break;
     case Item::kNotice: is_read = read(content, notice); break;
+    case Item::kInterval: is_read = read(content, interval); break;
     default: break;
   }
   if (is_read) return item;

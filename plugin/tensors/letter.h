@@ -46,6 +46,16 @@ struct CounterReadings {
   std::vector<double> values;
 };
 
+/// A stretch of time of a rank whose program begins no steps. Those of different ranks with one index overlap.
+struct Interval {
+  std::int64_t index = 0;        ///< since the epoch, in units of kIntervalMs, of its end
+  float length_ms = 0.0F;
+  float mpi_ms = 0.0F;           ///< of it in calls of MPI
+  float own_ms = 0.0F;           ///< of it MegaScope's own time
+  std::uint32_t reserved = 0;
+};
+inline constexpr std::int64_t kIntervalMs = 500;
+
 /// What a rank has of a view of a tensor. Elements: `columns` numbers (float32) of each cell, cells with the last dimension fastest; one
 /// column is the value itself or, of tiles, TileState::a; three are count, a and b.
 struct ViewPart {
@@ -82,6 +92,7 @@ class LetterWriter {
   void add(const CounterReadings& values);
   void add(const ViewPart& part);
   void add(const Notice& notice);
+  void add(const Interval& interval);
   bool is_empty() const { return bytes_.empty(); }
   std::uint64_t left_out() const { return left_out_; }
   std::vector<std::byte> take();
@@ -96,7 +107,7 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -105,6 +116,7 @@ class LetterReader {
   CounterReadings counter_readings;
   ViewPart view_part;
   Notice notice;
+  Interval interval;
 
  private:
   std::span<const std::byte> bytes_;

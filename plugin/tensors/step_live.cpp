@@ -2,6 +2,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "plugin/tensors/step_talk.h"
 
 /// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its clients want.
@@ -40,6 +41,25 @@ void StepTalk::obey_wishes(std::span<const std::byte> merged) noexcept {
     capture_->set_wishes(unpack_wishes(wishes));
   } catch (const std::bad_alloc&) {
     wishes_.clear();  // again with the next block
+  }
+}
+
+/// Where steps begin their rows say more.
+void StepTalk::pulse() noexcept {
+  if (capture_ == nullptr || begin_ns_ != 0) return;
+  const std::uint64_t now_ns = clock::monotonic_ns();
+  const std::uint64_t begin_ns = std::exchange(pulse_ns_, now_ns);
+  if (begin_ns != 0 && now_ns - begin_ns < static_cast<std::uint64_t>(kIntervalMs) * 900'000) {
+    pulse_ns_ = begin_ns;
+    return;
+  }
+  const auto ms = [](std::uint64_t ns) { return static_cast<float>(static_cast<double>(ns) * 1e-6); };
+  const Interval interval{.index = clock::realtime_ns() / (kIntervalMs * 1'000'000), .length_ms = ms(now_ns - begin_ns), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_)};
+  calls_ns_ = own_ns_ = 0;
+  if (begin_ns == 0) return;
+  try {
+    capture_->add(interval);
+  } catch (const std::bad_alloc&) {
   }
 }
 

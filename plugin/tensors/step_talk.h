@@ -63,6 +63,7 @@ class StepTalk final : public ControlPort {
   void obey(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
+  void pulse() noexcept override;
   std::vector<std::byte> take_letter() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override;
   void stop(const char* reason) noexcept override;
@@ -138,6 +139,7 @@ class StepTalk final : public ControlPort {
   std::uint64_t calls_ns_ = 0;   ///< in calls of MPI, since the last block
   std::int64_t begin_realtime_ns_ = 0;  ///< as begin_ns_
   std::int64_t told_realtime_ns_ = 0;   ///< of the step that the next block is of
+  std::uint64_t pulse_ns_ = 0;   ///< end of the last interval
   Capture* capture_ = nullptr;   ///< nullptr: there is no live view
   std::uint32_t tail_ranks_ = 0;
   std::vector<std::byte> wishes_;  ///< that are obeyed
