@@ -13,6 +13,8 @@
 
 namespace megascope {
 
+class LiveServer;
+
 /// One export, as one of its members sees it. Members cover disjoint sets of ranks that together are the run
 /// (as far as there are traces); member 0 holds the lowest world rank that is here.
 struct ExportJob {
@@ -46,9 +48,10 @@ struct ModuleTable {
   const char* build = nullptr;   ///< kModuleBuild of the module
   ExportFunction run_export = nullptr;         ///< of a format
   ResolveFunction resolve_call_sites = nullptr;  ///< of `symbols`
+  LiveServer* (*make_live_server)() = nullptr;   ///< of `live` (live_server.h): the caller's, deleted before the process ends; null: no memory
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 4";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 5";
 
 }  // namespace megascope
