@@ -14,6 +14,8 @@
 
 namespace megascope {
 
+class LiveServer;
+
 /// One export, as one of its members sees it. Members cover disjoint sets of ranks that together are the run
 /// (as far as there are traces); member 0 holds the lowest world rank that is here.
 struct ExportJob {
