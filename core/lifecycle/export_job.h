@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
+#include "core/lifecycle/live_server.h"
 #include "core/record/annotation.h"
 #include "core/record/source.h"
 
@@ -48,7 +49,7 @@ struct ModuleTable {
   const char* build = nullptr;   ///< kModuleBuild of the module
   ExportFunction run_export = nullptr;         ///< of a format
   ResolveFunction resolve_call_sites = nullptr;  ///< of `symbols`
-  LiveServer* (*make_live_server)() = nullptr;   ///< of `live` (live_server.h): the caller's, deleted before the process ends; null: no memory
+  LiveServer* (*make_live_server)() = nullptr;   ///< of `live`; lives until the process ends
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.run_folder = arguments.values["--folder"];
   settings.program = "/opt/gpt/train";
-  settings.command_line = {"train", "--layers", arguments.values["--layers"]};
+  settings.command_line = "train --layers " + arguments.values["--layers"];
   settings.run_id = "made-up";
   settings.start_realtime_ns = now_ns();
   settings.world_size = shape.ranks;
