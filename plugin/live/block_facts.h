@@ -19,7 +19,7 @@ struct BlockFacts {
   std::uint64_t dropped = 0;    ///< tensors for which the block had no room
 };
 
-/// nullopt: the bytes are no block, or it is of no step.
-std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::int32_t world_size);
+/// ranks: of whom there are times. nullopt: the bytes are no block, or it is of no step.
+std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks);
 
 }  // namespace megascope::live

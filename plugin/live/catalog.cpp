@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plugin/live/pattern.h"
+#include "plugin/tensors/matches.h"
 
 namespace megascope::live {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostLearned = 4 * kMostEntries;
 
 bool is_like_any(std::string_view name, const std::vector<std::string>& patterns) {
-  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return is_like(name, pattern); });
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return tensors::matches(pattern, name); });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string error_text(const std::string& text, const std::string& panel) {
 
 }  // namespace
 
-Hub::Hub(LiveSettings settings) : settings_(std::move(settings)) { store_.ranks = static_cast<std::uint32_t>(std::max(settings_.world_size, 1)); }
+Hub::Hub(LiveSettings settings) : settings_(std::move(settings)) { store_.ranks = static_cast<std::uint32_t>(std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks))); }
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
   if (clients_.size() >= kMostClients) return std::nullopt;
@@ -102,6 +102,7 @@ void Hub::release(const std::vector<std::uint32_t>& wishes) {
   for (const std::uint32_t wish : wishes) {
     if (store_.wishes.find(wish) != nullptr) continue;
     store_.shelf.forget(wish);
+    too_large_.erase(wish);
     joiner_.forget(wish);
   }
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/block_facts.h"
+#include "plugin/live/interval_rows.h"
 #include "plugin/live/joiner.h"
 #include "plugin/live/panel.h"
 
@@ -84,7 +86,9 @@ class Hub {
  private:
   void add_statistics(const BlockFacts& facts);
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
-  void add_values(std::int32_t world_rank, const tensors::CounterReadings& values);
+  void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
+  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
   void shelve(std::vector<ViewPointer>& views);
   void notify(const tensors::Notice& notice);
   void announce(std::string text);
@@ -102,11 +106,13 @@ class Hub {
   LiveSettings settings_;
   Store store_;
   Joiner joiner_;
+  IntervalRows intervals_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   std::deque<std::string> events_;     ///< alerts and notices of all
   std::uint64_t first_event_ = 0;
   std::vector<bool> is_alerted_;       ///< by id of a tensor
+  std::set<std::uint32_t> too_large_;  ///< wishes of whom that was said
   std::map<std::string, std::uint64_t> drops_;
   std::uint64_t sent_frames_ = 0;
   std::uint64_t sent_bytes_ = 0;

@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostEvents = 1000;
 constexpr std::size_t kMostEventText = 512;
+constexpr std::uint64_t kMostViewCells = kMostFrameBytes / 2;  ///< as f16
 
 std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorStatistics& found) {
   return {static_cast<double>(found.count), static_cast<double>(found.nan_count), static_cast<double>(found.infinity_count), found.min, found.max,
@@ -22,7 +24,7 @@ std::string dumped(const nlohmann::json& message) { return message.dump(-1, ' ',
 }  // namespace
 
 void Hub::take_block(std::span<const std::byte> block) {
-  std::optional<BlockFacts> facts = facts_of(block, settings_.world_size);
+  std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
   if (!facts) return;
   ++steps_;
   if (facts->has_statistics) add_statistics(*facts);
@@ -70,23 +72,38 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
     switch (item) {
       case Item::kTensorName: store_.tensors.learn(reader.tensor_name); break;
       case Item::kCounterName: store_.counters.learn(world_rank, reader.counter_name); break;
-      case Item::kCounterReadings: add_values(world_rank, reader.counter_readings); break;
+      case Item::kCounterReadings: add_readings(world_rank, reader.counter_readings); break;
+      case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
-      case Item::kViewPart:
-        if (const tensors::Wish* wish = store_.wishes.find(reader.view_part.wish))
-          joiner_.add(world_rank, std::move(reader.view_part), wish->method(), now_ns, whole);
-        break;
+      case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
       default: count_drop("letters of ranks that were damaged", 1); return shelve(whole);
     }
   }
   shelve(whole);
 }
 
-void Hub::add_values(std::int32_t world_rank, const tensors::CounterReadings& values) {
-  for (std::size_t i = 0; i < values.ids.size(); ++i) {
-    const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, values.ids[i]);
-    if (id) store_.history.counters.add({.step = values.step, .id = *id, .value = values.values[i]});
+void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+  const tensors::Wish* const wish = store_.wishes.find(part.wish);
+  if (wish == nullptr) return;  // nobody wants it any more
+  const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(), std::uint64_t{1}, std::multiplies<>());
+  if (cells <= kMostViewCells) return joiner_.add(world_rank, std::move(part), wish->method(), now_ns, whole);
+  if (!too_large_.insert(part.wish).second) return;
+  notify({part.wish, "A view of " + std::to_string(cells) + " numbers is too large for a frame: ask for fewer tiles."});
+}
+
+void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings) {
+  for (std::size_t i = 0; i < readings.ids.size(); ++i) {
+    const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
+    if (id) store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
     else count_drop("values of counters without a name", 1);
+  }
+}
+
+void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interval) {
+  store_.has_intervals = true;
+  for (StepEntry& row : intervals_.add(world_rank, store_.ranks, interval)) {
+    ++steps_;
+    store_.history.steps.add(std::move(row));
   }
 }
 

@@ -87,16 +87,35 @@ ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
 
 void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   bytes_ -= at->second.view.values.size() * sizeof(float);
-  last_done_[place] = std::max(last_done_.try_emplace(place, at->first).first->second, at->first);
+  std::int64_t& last_step = past_[place].last_step;
+  last_step = std::max(last_step, at->first);
   whole.push_back(finished(std::move(at->second), now_ns));
   steps.erase(at);
 }
 
+bool Joiner::counts(const Place& place, const tensors::ViewPart& part) {
+  const auto known = past_.find(place);
+  if (known == past_.end()) {
+    if (past_.size() >= kMostPlaces) return false;
+    past_.emplace(place, Past{.least_copy = part.copy});
+    return true;
+  }
+  Past& past = known->second;
+  if (part.copy < past.least_copy) {
+    past.least_copy = part.copy;
+    if (const auto others = open_.find(place); others != open_.end()) drop(others);
+  }
+  return part.copy == past.least_copy && part.step > past.last_step;
+}
+
+void Joiner::drop(std::map<Place, Steps>::iterator at) {
+  for (const auto& [step, open] : at->second) bytes_ -= open.view.values.size() * sizeof(float);
+  open_.erase(at);
+}
+
 void Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
   const Place place{part.wish, part.key, part.micro_batch, part.replica};
-  const auto done = last_done_.find(place);
-  if (done == last_done_.end() && last_done_.size() + open_.size() >= kMostPlaces) return;
-  if (done != last_done_.end() && part.step <= done->second) return;
+  if (!counts(place, part)) return;
   Steps& steps = open_[place];
   auto at = steps.find(part.step);
   if (at == steps.end()) {
@@ -143,14 +162,10 @@ void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& who
 
 void Joiner::forget(std::uint32_t wish) {
   for (auto at = open_.begin(); at != open_.end();) {
-    if (at->first.wish != wish) {
-      ++at;
-      continue;
-    }
-    for (const auto& [step, open] : at->second) bytes_ -= open.view.values.size() * sizeof(float);
-    at = open_.erase(at);
+    const auto one = at++;
+    if (one->first.wish == wish) drop(one);
   }
-  std::erase_if(last_done_, [&](const auto& entry) { return entry.first.wish == wish; });
+  std::erase_if(past_, [&](const auto& entry) { return entry.first.wish == wish; });
 }
 
 }  // namespace megascope::live

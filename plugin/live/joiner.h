@@ -60,6 +60,10 @@ class Joiner {
     std::vector<std::uint8_t> is_filled;  ///< along the split dimension
     std::int64_t since_ns = 0;
   };
+  struct Past {
+    std::int64_t last_step = -1;      ///< a part of this step or an earlier one comes too late
+    std::uint32_t least_copy = 0;     ///< parts of others do not count
+  };
   using Steps = std::map<std::int64_t, Open>;
 
   static Open opened(const tensors::ViewPart& part, const kernels::TileMethod& method, std::int64_t now_ns);
@@ -67,10 +71,12 @@ class Joiner {
   static void put(Open& open, const tensors::ViewPart& part);
   static ViewPointer finished(Open&& open, std::int64_t now_ns);
   void close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  bool counts(const Place& place, const tensors::ViewPart& part);
+  void drop(std::map<Place, Steps>::iterator at);
   void make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole);
 
   std::map<Place, Steps> open_;
-  std::map<Place, std::int64_t> last_done_;  ///< a part of this step or an earlier one comes too late
+  std::map<Place, Past> past_;
   std::size_t bytes_ = 0;
 };
 

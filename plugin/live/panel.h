@@ -22,7 +22,8 @@ struct Store {
   History history;
   Shelf shelf;
   WishBook wishes;
-  std::uint32_t ranks = 1;
+  std::uint32_t ranks = 1;       ///< of whom times are shown
+  bool has_intervals = false;    ///< "steps" are stretches of time: the program begins none
 };
 
 /// One subscription of a client, and how far it is. Holds no frame: it makes one when the client can take it. One thread.

@@ -90,8 +90,9 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store, std:
   if (next_entry_ >= log.end()) return std::nullopt;
   const std::size_t row_bytes = 16 + kTimeColumns.size() * store.ranks * sizeof(float);
   const auto count = std::min<std::size_t>(log.end() - next_entry_, std::max<std::size_t>(1, kSeriesFrameBytes / row_bytes));
-  const Json metadata{{"panel", request_.panel}, {"dropped", dropped_}, {"step", log.at(next_entry_ + count - 1).step}, {"steps", count},
-                      {"ranks", store.ranks}, {"columns", kTimeColumns}};
+  Json metadata{{"panel", request_.panel}, {"dropped", dropped_}, {"step", log.at(next_entry_ + count - 1).step}, {"steps", count},
+                {"ranks", store.ranks}, {"columns", kTimeColumns}};
+  if (store.has_intervals) metadata["interval_ms"] = tensors::kIntervalMs;
   std::vector<std::int64_t> steps;
   std::vector<double> begins;
   for (std::uint64_t i = next_entry_; i < next_entry_ + count; ++i) {

@@ -8,8 +8,8 @@
 
 #include "core/record/hash.h"
 #include "kernels/tiles.h"
-#include "plugin/live/pattern.h"
 #include "plugin/tensors/live_tail.h"
+#include "plugin/tensors/matches.h"
 
 namespace megascope::test {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::uint32_t kMemory = 2;
 double noise(std::uint64_t seed) { return static_cast<double>(mix(seed) >> 11) * 0x1p-53 - 0.5; }
 
 bool is_wanted(const Wish& wish, const tensors::TensorName& name) {
-  return name.layer >= wish.first_layer && name.layer <= wish.last_layer && live::is_like(name.name, wish.pattern()) &&
+  return name.layer >= wish.first_layer && name.layer <= wish.last_layer && tensors::matches(wish.pattern(), name.name) &&
          (wish.tensor_kind == tensors::kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(name.kind));
 }
 
