@@ -34,3 +34,16 @@ export function ticks(low: number, high: number, most: number): number[] {
   for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12); i++) result.push(i * step);
   return result;
 }
+
+/** "12 KiB", "3.4 MiB". */
+export function bytes(count: number): string {
+  if (count < 1024) return `${count} B`;
+  const power = Math.min(3, Math.floor(Math.log2(count) / 10));
+  const value = count / 1024 ** power;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${["", "KiB", "MiB", "GiB"][power]}`;
+}
+
+/** "3 NaN, 2 infinite"; "" if there are none. */
+export function noNumbers(nan: number, infinite: number): string {
+  return [nan > 0 ? `${counted(nan)} NaN` : "", infinite > 0 ? `${counted(infinite)} infinite` : ""].filter(Boolean).join(", ");
+}

@@ -205,8 +205,7 @@ export class Live {
         state.notices = [...state.notices, { panel: message.panel ?? "", text: message.text }].slice(-20);
         return;
       case "alert":
-        state.alerts = [message, ...state.alerts].slice(0, MOST_ALERTS);
-        return;
+        return this.warned(message);
       case "drops":
         state.drops = { ...state.drops, [message.reason]: message.count };
         return;
@@ -215,6 +214,13 @@ export class Live {
         return;
       case "pong":
     }
+  }
+
+  /** An alert that is told again, after a connection was lost, is one. */
+  private warned(alert: Alert): void {
+    const { alerts } = this.state;
+    const isSame = (other: Alert): boolean => other.step === alert.step && other.text === alert.text;
+    if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MOST_ALERTS);
   }
 
   /** Another run than before at this address: nothing of the old one is kept. */

@@ -16,7 +16,8 @@ export class StatisticsTable {
       this.columns = [...frame.columns];
     }
     for (const id of frame.ids) this.makeRoom(id);
-    const places = Array.from(frame.steps, (step) => this.axis.place(step));
+    frame.steps.forEach((step) => this.axis.place(step));
+    const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after all: the oldest may have given way
     const c = frame.ids.length;
     for (let t = 0; t < c; t++) {
       const first = this.first.get(frame.ids[t]) as number;

@@ -27,10 +27,7 @@ export class StepAxis {
   /** Index of a step: of the one that is there, or a new one behind all others. -1: older than what is there, and not there. */
   place(step: number): number {
     const last = this.count - 1;
-    if (last >= 0 && step <= this.steps[last]) {
-      const index = this.lowerBound(step);
-      return this.steps[index] === step ? index : -1;
-    }
+    if (last >= 0 && step <= this.steps[last]) return this.find(step);
     if (this.count >= this.most) this.forgetOldest(Math.max(1, this.most >> 3));
     if (this.count === this.steps.length) this.grow();
     this.steps[this.count] = step;
@@ -47,6 +44,12 @@ export class StepAxis {
       else high = middle;
     }
     return low;
+  }
+
+  /** Index of a step that is there; -1: it is not. */
+  find(step: number): number {
+    const index = this.lowerBound(step);
+    return index < this.count && this.steps[index] === step ? index : -1;
   }
 
   first(): number {

@@ -1,7 +1,6 @@
 // Made-up numbers of a GPT on a few ranks, the same in every run: tests compute what they expect from here.
 
 export const BEGAN_MS = 1_700_000_000_000;
-export const STEP_SPACING_MS = 80;
 export const SLOW_RANK = 2;
 export const NAN_STEP = 150; // from here on the deepest layer's hidden states have NaN
 export const KIND = "actv_out";
@@ -16,11 +15,18 @@ export function noise(...seeds) {
 
 /** step_ms, mpi_ms, own_ms of a rank. All ranks' steps take as long as the slowest one's work. */
 export function times(step, rank) {
-  const work = (r) => 40 + 4 * noise(step, r) + (r === SLOW_RANK && step % 100 >= 40 && step % 100 < 70 ? 22 : 0);
+  const work = (r) => 38 + 4 * noise(step, r) + (r === SLOW_RANK && step % 100 >= 40 && step % 100 < 70 ? 22 : 0);
   const longest = 44 + (step % 100 >= 40 && step % 100 < 70 ? 22 : 0) + 3 * noise(step, 999);
   const first = step === 0 ? 400 : 0;
-  const stepMs = longest + 2 + first + 0.3 * noise(step, rank, 7);
+  const stepMs = longest + 2 + first + 3 * noise(step, rank, 7);
   return [stepMs, stepMs - work(rank) - first, 0.02 + 0.01 * noise(step, rank, 3)];
+}
+
+const begun = [BEGAN_MS];
+/** When a step began: one after the other. */
+export function beganMs(step) {
+  for (let s = begun.length; s <= step; s++) begun.push(begun[s - 1] + times(s - 1, 0)[0]);
+  return begun[step];
 }
 
 export const loss = (step) => 1.2 + 5.5 * Math.exp(-step / 120) + 0.08 * (noise(step, 1) - 0.5);

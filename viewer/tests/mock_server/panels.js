@@ -64,7 +64,7 @@ export class Panel {
     const rows = steps.flatMap((step) => Array.from({ length: ranks }, (_, rank) => data.times(step, rank)));
     return encode.frame(1, 0, number, { ...common, ranks, columns }, [
       encode.int64(steps),
-      encode.float64(steps.map((step) => data.BEGAN_MS + step * data.STEP_SPACING_MS)),
+      encode.float64(steps.map((step) => data.beganMs(step))),
       ...columns.map((_, c) => encode.float32(rows.map((row) => row[c]))),
     ]);
   }
