@@ -1,7 +1,7 @@
 // One drawing a screen refresh, of what has changed only; nothing while paused or hidden.
 
 type Painter = () => void;
-const KEPT = 240;
+const KEPT = 200;
 
 export class FrameLoop {
   private readonly painters = new Map<symbol, { topics: string[]; paint: Painter }>();

@@ -24,18 +24,18 @@ export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box:
   if (data.marked) drawMark(context, data, box, ratio);
 }
 
-function drawRowNames(context: CanvasRenderingContext2D, { matrix, rowNames }: HeatData, box: Box, ratio: number): void {
+function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: HeatData, box: Box, ratio: number): void {
   if (!rowNames) return;
-  const rowHeight = box.height / matrix.rows;
+  const rowHeight = box.height / cells.rows;
   const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (let row = 0; row < matrix.rows; row += every) {
+  for (let row = 0; row < cells.rows; row += every) {
     context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + (row + 0.5) * rowHeight, box.x - 6 * ratio);
   }
 }
 
-function drawSteps(context: CanvasRenderingContext2D, { matrix, steps }: HeatData, box: Box, ratio: number): void {
+function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData, box: Box, ratio: number): void {
   if (!steps || steps.length === 0) return;
   context.textAlign = "center";
   context.textBaseline = "top";
@@ -43,18 +43,18 @@ function drawSteps(context: CanvasRenderingContext2D, { matrix, steps }: HeatDat
   let column = 0;
   for (const step of ticks(steps[0], steps[steps.length - 1], most)) {
     while (column < steps.length - 1 && steps[column] < step) column++;
-    const x = box.x + ((column + 0.5) * box.width) / matrix.columns;
+    const x = box.x + ((column + 0.5) * box.width) / cells.columns;
     context.fillRect(Math.round(x), box.y + box.height, ratio, 4 * ratio);
     const half = context.measureText(String(step)).width / 2;
     context.fillText(String(step), Math.min(Math.max(x, box.x + half), box.x + box.width - half), box.y + box.height + 5 * ratio);
   }
 }
 
-function drawMark(context: CanvasRenderingContext2D, { matrix, marked }: HeatData, box: Box, ratio: number): void {
+function drawMark(context: CanvasRenderingContext2D, { cells, marked }: HeatData, box: Box, ratio: number): void {
   if (!marked || marked.column < 0) return;
   const ink = inkNow();
-  const x = box.x + (marked.column * box.width) / matrix.columns;
-  const width = Math.max(2 * ratio, box.width / matrix.columns);
+  const x = box.x + (marked.column * box.width) / cells.columns;
+  const width = Math.max(2 * ratio, box.width / cells.columns);
   const wide = (y: number, height: number): void => {
     context.lineWidth = 3 * ratio;
     context.strokeStyle = ink.panel;
@@ -63,6 +63,6 @@ function drawMark(context: CanvasRenderingContext2D, { matrix, marked }: HeatDat
     context.strokeStyle = ink.text;
     context.strokeRect(x, y, width, height);
   };
-  const isRow = marked.row >= 0 && marked.row < matrix.rows;
-  wide(box.y + (isRow ? (marked.row * box.height) / matrix.rows : 0), isRow ? Math.max(2 * ratio, box.height / matrix.rows) : box.height);
+  const isRow = marked.row >= 0 && marked.row < cells.rows;
+  wide(box.y + (isRow ? (marked.row * box.height) / cells.rows : 0), isRow ? Math.max(2 * ratio, box.height / cells.rows) : box.height);
 }

@@ -1,9 +1,9 @@
-import type { Matrix } from "../draw/raster";
+import type { Cells, Matrix } from "../draw/raster";
 import type { ValueScale } from "../scale/value_scale";
 
 /** What a heatmap shows. */
 export interface HeatData {
-  matrix: Matrix;
+  cells: Cells;
   scale: ValueScale;
   describe(row: number, column: number): string;
   rowNames?: string[]; // with axes: a name a row
@@ -18,19 +18,22 @@ interface Range {
   isClipped: boolean; // some values are larger than `most`
 }
 
+const SAMPLE = 1500; // values that the usual range is taken from
+
 /** The range of finite values without the few that would leave one colour to all others (a first step, say). */
 export function rangeWithoutOutliers(values: Float32Array): Range {
-  const stride = Math.max(1, Math.floor(values.length / 8192));
-  const sample: number[] = [];
+  const stride = Math.max(1, Math.floor(values.length / SAMPLE));
+  const sample = new Float64Array(Math.ceil(values.length / stride));
+  let sampled = 0;
   let largest = -Infinity;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     if (value - value !== 0) continue;
     if (value > largest) largest = value;
-    if (i % stride === 0) sample.push(value);
+    if (i % stride === 0) sample[sampled++] = value;
   }
-  if (sample.length === 0) return { least: 0, most: 1, leastMagnitude: 1, isClipped: false };
-  const sorted = Float64Array.from(sample).sort();
+  if (sampled === 0) return { least: 0, most: 1, leastMagnitude: 1, isClipped: false };
+  const sorted = sample.subarray(0, sampled).sort();
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
   const least = sorted[0];
   const usual = at(0.98);

@@ -1,3 +1,4 @@
+import { gradientOf, INFINITE_COLOUR, NAN_COLOUR } from "../scale/colours";
 import type { Live } from "../store/live";
 
 /** Colours of the page for what is drawn on canvases, read once a theme. */
@@ -28,11 +29,15 @@ function apply(live: Live): void {
   const { theme } = live.url;
   const isDark = theme === "dark" || (theme === "auto" && prefersDark.matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  const { style } = document.documentElement;
+  style.setProperty("--palette", gradientOf(live.url.palette));
+  style.setProperty("--nan", NAN_COLOUR);
+  style.setProperty("--infinite", INFINITE_COLOUR);
   ink = undefined;
   live.loop.invalidate("theme");
 }
 
-/** Follows the system, or what the reader chose. Returns: apply what was chosen now. */
+/** Follows the system, or what the reader chose, and has the colour scale in the legends. Returns: apply what was chosen now. */
 export function followTheme(live: Live): () => void {
   prefersDark.addEventListener("change", () => apply(live));
   apply(live);

@@ -24,13 +24,3 @@ export function halfTable(): Float32Array {
 export function elementAt(elements: Uint16Array | Float32Array, index: number): number {
   return elements instanceof Float32Array ? elements[index] : halfTable()[elements[index]];
 }
-
-/** The elements as float32: themselves, or decoded into `scratch`, which is replaced where it is too small. */
-export function asFloats(elements: Uint16Array | Float32Array, scratch: { floats: Float32Array }): Float32Array {
-  if (elements instanceof Float32Array) return elements;
-  if (scratch.floats.length < elements.length) scratch.floats = new Float32Array(elements.length);
-  const values = halfTable();
-  const { floats } = scratch;
-  for (let i = 0; i < elements.length; i++) floats[i] = values[elements[i]];
-  return floats;
-}

@@ -70,40 +70,48 @@ export class StepTable {
   }
 
   /** [ranks][to - from] of steps [from, to): what a rank computed, or how long it was in MPI, in ms. */
-  matrix(what: "compute" | "mpi", from: number, to: number): Float32Array {
+  matrix(what: "compute" | "mpi", from: number, to: number): { values: Float32Array; isKnown: Uint8Array } {
     const width = to - from;
-    const result = new Float32Array(this.ranks * width).fill(NaN);
+    const values = new Float32Array(this.ranks * width);
+    const isKnown = new Uint8Array(this.ranks * width);
     const step = this.columns.get("step_ms");
     const mpi = this.columns.get("mpi_ms");
-    if (step === undefined || mpi === undefined) return result;
+    if (step === undefined || mpi === undefined) return { values, isKnown };
     const stepMs = this.axis.columnData(step);
     const mpiMs = this.axis.columnData(mpi);
     for (let i = 0; i < width; i++) {
       const base = (from + i) * this.ranks;
       for (let rank = 0; rank < this.ranks; rank++) {
         const inMpi = mpiMs[base + rank];
-        result[rank * width + i] = what === "mpi" ? inMpi : stepMs[base + rank] - inMpi;
+        const value = what === "mpi" ? inMpi : stepMs[base + rank] - inMpi;
+        if (Number.isNaN(value)) continue;
+        values[rank * width + i] = value;
+        isKnown[rank * width + i] = 1;
       }
     }
-    return result;
+    return { values, isKnown };
   }
 
   /** Means over steps [from, to) of each rank; what is not known is left out. */
   means(from: number, to: number): RankTimes[] {
-    return Array.from({ length: this.ranks }, (_, rank) => {
-      const sum = { stepMs: 0, mpiMs: 0, ownMs: 0, computeMs: 0 };
+    const { ranks } = this;
+    const [stepMs, mpiMs, ownMs] = ["step_ms", "mpi_ms", "own_ms"].map((name) => {
+      const column = this.columns.get(name);
+      return column === undefined ? undefined : this.axis.columnData(column);
+    });
+    const mean = (rank: number, values: Float32Array | Float64Array | undefined): number => {
+      let sum = 0;
       let known = 0;
-      for (let index = from; index < to; index++) {
-        const times = this.at(index, rank);
-        if (Number.isNaN(times.computeMs)) continue;
+      for (let i = from * ranks + rank; values && i < to * ranks; i += ranks) {
+        if (Number.isNaN(values[i])) continue;
+        sum += values[i];
         known++;
-        sum.stepMs += times.stepMs;
-        sum.mpiMs += times.mpiMs;
-        sum.ownMs += times.ownMs;
-        sum.computeMs += times.computeMs;
       }
-      const mean = (value: number): number => (known ? value / known : NaN);
-      return { stepMs: mean(sum.stepMs), mpiMs: mean(sum.mpiMs), ownMs: mean(sum.ownMs), computeMs: mean(sum.computeMs) };
+      return known ? sum / known : NaN;
+    };
+    return Array.from({ length: ranks }, (_, rank) => {
+      const times = { stepMs: mean(rank, stepMs), mpiMs: mean(rank, mpiMs), ownMs: mean(rank, ownMs) };
+      return { ...times, computeMs: times.stepMs - times.mpiMs };
     });
   }
 

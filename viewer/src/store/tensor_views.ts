@@ -44,14 +44,16 @@ export function unravel(flat: number, extents: number[]): number[] {
 }
 
 export function extremesOf(elements: Uint16Array | Float32Array): Extremes {
-  const table = elements instanceof Uint16Array ? halfTable() : undefined;
-  const result = { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan: 0, infinite: 0 };
-  let { least, most, leastMagnitude } = result;
+  return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements);
+}
+
+function extremesOfFloats(elements: Float32Array): Extremes {
+  let [least, most, leastMagnitude, nan, infinite] = [Infinity, -Infinity, Infinity, 0, 0];
   for (let i = 0; i < elements.length; i++) {
-    const value = table ? table[elements[i]] : elements[i];
+    const value = elements[i];
     if (value - value !== 0) {
-      if (Number.isNaN(value)) result.nan++;
-      else result.infinite++;
+      if (Number.isNaN(value)) nan++;
+      else infinite++;
       continue;
     }
     if (value < least) least = value;
@@ -59,7 +61,28 @@ export function extremesOf(elements: Uint16Array | Float32Array): Extremes {
     const magnitude = value < 0 ? -value : value;
     if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
   }
-  return { ...result, least, most, leastMagnitude };
+  return { least, most, leastMagnitude, nan, infinite };
+}
+
+/** By their bits, which without the sign are in the order of magnitudes. */
+function extremesOfHalves(elements: Uint16Array): Extremes {
+  const infinity = 0x7c00;
+  let [least, most, leastMagnitude, nan, infinite] = [infinity, -infinity, infinity, 0, 0];
+  for (let i = 0; i < elements.length; i++) {
+    const magnitude = elements[i] & 0x7fff;
+    if (magnitude >= infinity) {
+      if (magnitude > infinity) nan++;
+      else infinite++;
+      continue;
+    }
+    const signed = elements[i] > 0x7fff ? -magnitude : magnitude;
+    if (signed < least) least = signed;
+    if (signed > most) most = signed;
+    if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
+  }
+  const table = halfTable();
+  const value = (signed: number): number => (signed < 0 ? -table[-signed] : table[signed]);
+  return { least: value(least), most: value(most), leastMagnitude: value(leastMagnitude), nan, infinite };
 }
 
 export function joined(all: Iterable<Extremes>): Extremes {

@@ -1,4 +1,5 @@
 import { rangeWithoutOutliers, type HeatData } from "../parts/heat_data";
+import { cellsOf } from "../draw/raster";
 import { duration } from "../scale/format";
 import { isSymmetric } from "../scale/colours";
 import { scaleFor } from "../scale/value_scale";
@@ -14,13 +15,12 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
   const { axis, ranks } = live.steps;
   const [from, to] = live.shown(axis);
   if (to <= from || ranks === 0) return null;
-  const values = live.steps.matrix(what, from, to);
-  const isKnown = Uint8Array.from(values, (value) => (Number.isNaN(value) ? 0 : 1));
+  const { values, isKnown } = live.steps.matrix(what, from, to);
   const range = rangeWithoutOutliers(values);
   const step = live.url.step < 0 ? -1 : axis.lowerBound(live.url.step);
   const isShown = step >= from && step < to && axis.steps[step] === live.url.step;
   return {
-    matrix: { rows: ranks, columns: to - from, values, isKnown },
+    cells: cellsOf({ rows: ranks, columns: to - from, values, isKnown }),
     scale: scaleFor("linear", range, isSymmetric(live.url.palette)),
     isClipped: range.isClipped,
     rowNames: Array.from({ length: ranks }, (_, rank) => String(rank)),

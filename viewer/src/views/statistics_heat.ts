@@ -1,4 +1,5 @@
 import { rangeOf, type HeatData } from "../parts/heat_data";
+import { cellsOf } from "../draw/raster";
 import { isSymmetric } from "../scale/colours";
 import { counted, short } from "../scale/format";
 import { scaleFor } from "../scale/value_scale";
@@ -35,7 +36,7 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
   const sum = (name: string): number => ids.reduce((total, id) => total + (live.statistics.value(id, name, to - 1) || 0), 0);
   const step = axis.lowerBound(live.url.step);
   return {
-    matrix,
+    cells: cellsOf(matrix),
     ids,
     from,
     scale: scaleFor(live.url.scale, rangeOf(matrix), isSymmetric(live.url.palette)),

@@ -1,19 +1,23 @@
 import type { HeatData } from "../parts/heat_data";
-import { asFloats, elementAt } from "../protocol/half";
+import { elementAt } from "../protocol/half";
+import { cellsOf, pooledHalf, type Cells } from "../draw/raster";
 import { short } from "../scale/format";
 import type { ValueScale } from "../scale/value_scale";
 import type { Live } from "../store/live";
 import { unravel, type Strip } from "../store/tensor_views";
-
-const scratch = { floats: new Float32Array(0) };
 
 /** One layer's view: tokens × tiles. */
 export function stripHeat(live: Live, panel: string, layer: number, scale: ValueScale): HeatData | null {
   const strip = live.views.strip(panel, layer);
   if (!strip) return null;
   const { rows, columns } = strip.layout;
+  const { elements: values } = strip.frame;
+  const cells: Cells =
+    values instanceof Float32Array
+      ? cellsOf({ rows, columns, values })
+      : { rows, columns, pooled: (maxRows, maxColumns) => pooledHalf(values, rows, columns, maxRows, maxColumns) };
   return {
-    matrix: { rows, columns, values: asFloats(strip.frame.elements, scratch) },
+    cells,
     scale,
     describe: (row, column) => describe(strip, row, column),
   };

@@ -58,7 +58,11 @@ export async function colourOf(page: Page, heat: string, row: number, column: nu
       const [left, bottom] = hasAxes ? [44, 18] : [0, 0];
       const x = left + ((Number(c) + 0.5) * (canvas.width - left)) / Number(element.dataset.columns);
       const y = ((Number(r) + 0.5) * (canvas.height - bottom)) / Number(element.dataset.rows);
-      return [...canvas.getContext("2d")!.getImageData(x, y, 1, 1).data].slice(0, 3);
+      const one = document.createElement("canvas"); // not read from the page's own, which would make it slow
+      one.width = one.height = 1;
+      const context = one.getContext("2d", { willReadFrequently: true })!;
+      context.drawImage(canvas, Math.floor(x), Math.floor(y), 1, 1, 0, 0, 1, 1);
+      return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
     },
     [heat, row, column] as const,
   );

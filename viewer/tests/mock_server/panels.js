@@ -99,6 +99,20 @@ export class Panel {
     const tiles = Math.ceil(extent / Math.ceil(extent / view.tiles));
     const shape = [...tensor.shape.slice(0, -1), tiles];
     const rows = shape.slice(0, -1).reduce((a, b) => a * b, 1);
+    const elements = this.#elements(tensor, step, rows, tiles, encoding);
+    const metadata = {
+      panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
+      micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
+      encoding, full_shape: tensor.shape, shape, view, missing: [],
+    };
+    return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [elements]);
+  }
+
+  /** As bytes. Of a still model they are made once, so that making them costs nothing beside the page. */
+  #elements(tensor, step, rows, tiles, encoding) {
+    const key = `${tensor.id} ${tiles} ${encoding}`;
+    const { still } = this.model;
+    if (still?.has(key)) return still.get(key);
     const elements = new Float32Array(rows * tiles);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < tiles; column++) {
@@ -106,11 +120,8 @@ export class Panel {
         elements[row * tiles + column] = isNan ? NaN : data.tile(tensor, step, row, column, tiles);
       }
     }
-    const metadata = {
-      panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
-      micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
-      encoding, full_shape: tensor.shape, shape, view, missing: [],
-    };
-    return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [encoding === "f16" ? encode.float16(elements) : encode.float32(elements)]);
+    const bytes = encoding === "f16" ? encode.float16(elements) : encode.float32(elements);
+    still?.set(key, bytes);
+    return bytes;
   }
 }

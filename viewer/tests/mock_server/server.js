@@ -7,7 +7,7 @@ import * as data from "./data.js";
 import { Panel } from "./panels.js";
 
 /**
- * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden. Returns a handle: url, step(count) to
+ * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden, isStill (views are the same in every step). Returns a handle: url, step(count) to
  * advance the run, run(hz) and stop(), cut() (loses all connections), refuse(isRefusing) (answers none), end(), close(), received
  * (messages of clients), credits(panel).
  */
@@ -18,7 +18,7 @@ export async function startMock(options = {}) {
     { id: 1, name: "gradient_norm", rank: 0, unit: "", value: data.gradientNorm },
     ...Array.from({ length: settings.ranks }, (_, rank) => ({ id: 2 + rank, name: "tokens_per_s", rank, unit: "1/s", value: (step) => 1000 + 10 * rank + step })),
   ];
-  const model = { ...settings, counters, tensors: data.tensorsOf(settings) };
+  const model = { ...settings, still: settings.isStill ? new Map() : null, counters, tensors: data.tensorsOf(settings) };
   const run = { run: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], version: "0.1.0", running: true };
   const clients = new Set();
   const received = [];

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { paint, pooled, type Matrix } from "../../src/draw/raster";
+import { paint, pooled, pooledHalf, type Matrix } from "../../src/draw/raster";
 import { rangeOf, rangeWithoutOutliers } from "../../src/parts/heat_data";
 import { INFINITE_PIXEL, LEVELS, NAN_PIXEL, NOTHING_PIXEL, PALETTES, tableOf } from "../../src/scale/colours";
 import { bytes, counted, duration, noNumbers, short, ticks } from "../../src/scale/format";
+import { halfTable } from "../../src/protocol/half";
 import { scaleFor } from "../../src/scale/value_scale";
+import { halfBits } from "../mock_server/encode.js";
 
 const range = (least: number, most: number, leastMagnitude = 1) => ({ least, most, leastMagnitude });
 const matrix = (rows: number, columns: number, values: number[], isKnown?: number[]): Matrix => ({
@@ -88,6 +90,16 @@ describe("many cells in few pixels", () => {
   it("are as they were where they fit", () => {
     const all = matrix(2, 2, [1, 2, 3, 4]);
     expect(pooled(all, 2, 2)).toBe(all);
+  });
+  it("are the same of binary16, by bits", () => {
+    const values = [1, -5, 2, Infinity, NaN, 3, 4, -Infinity, 0, -0.5, 6e-8, 0, 7, 7, -7, 0, -0, 0];
+    const bits = Uint16Array.from(values, halfBits);
+    for (const [rows, columns] of [[1, 18], [3, 6], [6, 3], [18, 1]]) {
+      for (const [toRows, toColumns] of [[1, 1], [2, 4], [5, 2], [20, 20]]) {
+        const half = Float32Array.from(bits, (one) => halfTable()[one]);
+        expect(pooledHalf(bits, rows, columns, toRows, toColumns).values).toEqual(pooled({ rows, columns, values: half }, toRows, toColumns).values);
+      }
+    }
   });
   it("lose none of uneven shares", () => {
     const all = matrix(7, 5, Array.from({ length: 35 }, (_, i) => i));
