@@ -2,6 +2,7 @@
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
 #   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM), megascope::nvtx (headers; only if MEGASCOPE_HAVE_NVTX),
+#   megascope::beast (headers of Boost.Beast and Asio; only if MEGASCOPE_HAVE_BEAST),
 #   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; for examples/gpt, nothing of ours uses it)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library] [HINTS folders...]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
@@ -88,8 +89,19 @@ endif()
 
 megascope_find_library(openblas HEADER openblas_config.h LIBRARY openblas)
 
+set(MEGASCOPE_HAVE_BEAST FALSE)
+if(NOT MEGASCOPE_WITH_LIVE STREQUAL "OFF")
+  megascope_find_library(beast HEADER boost/beast/websocket.hpp)
+  if(MEGASCOPE_WITH_LIVE STREQUAL "ON")
+    megascope_require(beast libboost1.81-dev)
+  endif()
+endif()
+if(MEGASCOPE_HAVE_BEAST)
+  target_compile_definitions(megascope_third_party_beast INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
+endif()
+
 # There is no code behind these yet: asking for them is an error instead of a silent nothing.
-foreach(feature IN ITEMS CUDA LIVE FORTRAN)
+foreach(feature IN ITEMS CUDA FORTRAN)
   if(MEGASCOPE_WITH_${feature} STREQUAL "ON")
     message(FATAL_ERROR "MEGASCOPE_WITH_${feature}=ON: this version has no such part yet (LIMITS.md)")
   endif()

@@ -2,41 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "kernels/elements.h"
 #include "kernels/finite_lanes.h"
 
 namespace megascope::kernels {
 namespace {
-
-/// IEEE-754 binary16, exact.
-double from_half(std::uint16_t bits) {
-  const unsigned exponent = bits >> 10 & 0x1F;
-  const unsigned fraction = bits & 0x3FF;
-  double value = 0.0;
-  if (exponent == 0x1F) value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  else if (exponent == 0) value = fraction * 0x1p-24;
-  else value = std::bit_cast<double>((std::uint64_t{exponent} + 1023 - 15) << 52 | std::uint64_t{fraction} << 42);
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-/// The upper half of binary32.
-double from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-
-template <class Stored>
-struct Plain {
-  using Type = Stored;
-  static double value(Stored stored) { return static_cast<double>(stored); }
-};
-struct Half {
-  using Type = std::uint16_t;
-  static double value(std::uint16_t bits) { return from_half(bits); }
-};
-struct Bfloat16 {
-  using Type = std::uint16_t;
-  static double value(std::uint16_t bits) { return from_bfloat16(bits); }
-};
 
 /// One row's partial results; a lane takes every eighth element.
 struct Lanes : FiniteLanes {
@@ -65,13 +38,6 @@ struct Lanes : FiniteLanes {
     return all;
   }
 };
-
-template <class Element>
-double load(const unsigned char* at) {
-  typename Element::Type stored;
-  std::memcpy(&stored, at, sizeof stored);
-  return Element::value(stored);
-}
 
 /// A number less itself is 0, but for NaN and infinities.
 bool are_finite(const std::array<double, kBlock>& values) {
@@ -180,22 +146,7 @@ TensorStatistics statistics_of(const void* data, ElementType type, std::span<con
   if (std::find(extents.begin(), extents.end(), 0U) != extents.end()) return {};
   const auto* const bytes = static_cast<const unsigned char*>(data);
   const Shape shape(extents, strides);
-  switch (type) {
-    case ElementType::kFloat64: return all_rows<Plain<double>>(bytes, shape);
-    case ElementType::kFloat32: return all_rows<Plain<float>>(bytes, shape);
-    case ElementType::kFloat16: return all_rows<Half>(bytes, shape);
-    case ElementType::kBfloat16: return all_rows<Bfloat16>(bytes, shape);
-    case ElementType::kInt8: return all_rows<Plain<std::int8_t>>(bytes, shape);
-    case ElementType::kInt16: return all_rows<Plain<std::int16_t>>(bytes, shape);
-    case ElementType::kInt32: return all_rows<Plain<std::int32_t>>(bytes, shape);
-    case ElementType::kInt64: return all_rows<Plain<std::int64_t>>(bytes, shape);
-    case ElementType::kUint8: return all_rows<Plain<std::uint8_t>>(bytes, shape);
-    case ElementType::kUint16: return all_rows<Plain<std::uint16_t>>(bytes, shape);
-    case ElementType::kUint32: return all_rows<Plain<std::uint32_t>>(bytes, shape);
-    case ElementType::kUint64: return all_rows<Plain<std::uint64_t>>(bytes, shape);
-    case ElementType::kCount: break;
-  }
-  return {};
+  return with_elements(type, [&](auto element) { return all_rows<decltype(element)>(bytes, shape); });
 }
 
 }  // namespace megascope::kernels

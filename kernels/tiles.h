@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "core/record/point.h"
 
@@ -21,13 +18,6 @@ struct TileMethod {
   bool has_abs_after = false;
   bool operator==(const TileMethod&) const = default;
 };
-
-/// "mean", "absmax", or what users of PyTorch write: "data.abs().mean(dim=-1)", "torch.norm(data, dim=-1)",
-/// "data.max(dim=-1).values". Nothing is evaluated: what is not of this grammar is refused, and problem says what and where. At most
-/// 256 characters are read.
-std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& problem);
-/// "mean(|x|)": for people.
-std::string name_of(const TileMethod& method);
 
 /// How a dimension is cut: tiles of `width` elements, the last of what is left.
 struct TileGrid {

@@ -69,7 +69,7 @@ namespace detail {
   else mark_pending(buffer, call);
 }
 
-/// What is rare about a call: it failed, is long, large, far from the time base, has many facts, or needs a new chunk.
+/// What is rare about a call: it failed, is long, large, the first after a pulse is due, far from the time base, has many facts, or needs a new chunk.
 /// call: a copy, so that the wrapper's own can stay in registers.
 void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, int rc) noexcept;
 
@@ -99,11 +99,12 @@ namespace detail {
   using namespace encoding;
   EventBuffer& buffer = *thread.buffer;
   const std::uint64_t duration = leave_ticks - call.enter_ticks;
+  if (call.depth == 0) thread.busy_ticks += duration;
   const std::uint32_t staged_words = thread.staged_words;
   const bool has_message = call.main.kind != FactKind::kNone;
   const bool is_rare = rc != MPI_SUCCESS || duration >= kLongDuration || staged_words > kMaxInlineStagedWords ||
                        (has_message && !detail::folds(call)) || !buffer.has_room(kMaxCallWords + staged_words) ||
-                       !time_fits(call.enter_ticks, buffer.base_ticks());
+                       !time_fits(call.enter_ticks, buffer.base_ticks()) || leave_ticks >= thread.next_pulse_ticks;
   if (is_rare) [[unlikely]] {
     write_rare(thread, detail::copy_of(call), leave_ticks, rc);
     return;

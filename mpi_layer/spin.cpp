@@ -33,6 +33,7 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
   const auto count = static_cast<std::uint32_t>(run.fact[0] >> 32) + 1;
   run.unmeasured = count < kAllMeasured ? 0 : kUnmeasured;
   run.typical_ticks = leave_ticks - enter_ticks;
+  thread.busy_ticks += run.typical_ticks;
   run.busy_ticks = std::min(run.busy_ticks + run.typical_ticks, duration);
   run.fact[0] = (run.fact[0] & 0xFFFFFFFF) | Word{count} << 32;
   run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;

@@ -64,6 +64,7 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at, std:
   MpiThread::Run& run = thread.run;
   --run.unmeasured;
   run.busy_ticks += run.typical_ticks;
+  thread.busy_ticks += run.typical_ticks;
   run.fact[0] += Word{1} << 32;
   run.fact[2] = (run.fact[2] & Word{encoding::kWideComm} << 48) | run.busy_ticks;
   run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | (enter_ticks - run.enter_ticks);

@@ -40,10 +40,12 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
       main_thread_(pthread_self()), op_{} {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
+  if (world == nullptr && plan.has_letters) mail_.emplace(port_, g_handles.comm_world, true);
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS;
   if (is_broken_) stop("MPI made no communicator or operator for it");
+  else if (plan.has_letters) mail_.emplace(port_, own_comm(*group_), false);
 }
 
 /// At MPI_THREAD_SERIALIZED another thread may be in MPI now; inside of a call of MPI nothing may be begun.
@@ -69,8 +71,45 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
 }
 
+/// Of this thread: the one that begins steps is the one that the program's steps are of.
+void StepControl::tell_time_in_calls() noexcept {
+  Recorder* const active = recorder();
+  if (active == nullptr) return;
+  const CallTime now{t_thread, t_thread->busy_ticks, active->ticks(), clock::monotonic_ns()};
+  if (last_.thread == now.thread && now.ticks > last_.ticks) {
+    const double ns_per_tick = static_cast<double>(now.ns - last_.ns) / static_cast<double>(now.ticks - last_.ticks);
+    port_.spend_in_calls(static_cast<std::uint64_t>(static_cast<double>(now.busy_ticks - last_.busy_ticks) * ns_per_tick));
+  }
+  last_ = now;
+}
+
+/// Other than where a step begins, a thread is in a call of the program's here: MPI_THREAD_SERIALIZED allows for it.
+void StepControl::pulse() noexcept {
+  if (is_forked_child()) return;
+  const NoCancel no_cancel;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
+  if (!lock.owns_lock() || has_ended_ || is_broken_ || !mail_ || !is_right_thread) return;
+  Recorder* const active = recorder();
+  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  tell_time_in_calls();
+  port_.pulse();
+  is_broken_ = !mail_->progress();
+  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
+}
+
+void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
+  constexpr double kPeriodNs = 250e6;
+  static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
+  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
+  const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
+  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(kPeriodNs * ticks_per_ns);
+  if (g_step_control != nullptr) g_step_control->pulse();
+}
+
 void StepControl::at_boundary() noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
+  tell_time_in_calls();
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
@@ -83,6 +122,7 @@ void StepControl::at_boundary() noexcept {
   }
   if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
+  if (mail_ && !mail_->progress()) is_broken_ = true;
   (void)test(round(started_ - 1));  // lets MPI go on
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
@@ -155,20 +195,21 @@ void StepControl::stop(const char* reason) noexcept {
 
 /// How many rounds there are, on whatever rank most. 0: MPI failed somewhere, and nobody goes on.
 std::uint64_t StepControl::agree_on_end(std::uint64_t mine) noexcept {
-  std::array<std::uint64_t, 2> end{mine, is_broken_ ? 1U : 0U};
+  std::array<std::uint64_t, 3> end{mine, is_broken_ ? 1U : 0U, mail_ ? mail_->sent_count() : 0};
   Collective::Bytes bytes(sizeof end);
   std::memcpy(bytes.data(), end.data(), sizeof end);
   const Status status = world_->merge_all(bytes, [](Collective::Bytes& most, std::span<const std::byte> theirs) {
-    std::array<std::uint64_t, 2> a{};
-    std::array<std::uint64_t, 2> b{};
+    std::array<std::uint64_t, 3> a{};
+    std::array<std::uint64_t, 3> b{};
     if (theirs.size() != sizeof b) return;
     std::memcpy(a.data(), most.data(), sizeof a);
     std::memcpy(b.data(), theirs.data(), sizeof b);
-    a = {std::max(a[0], b[0]), a[1] | b[1]};
+    a = {std::max(a[0], b[0]), a[1] | b[1], a[2] + b[2]};
     std::memcpy(most.data(), a.data(), sizeof a);
   });
   if (!status.is_ok() || bytes.size() != sizeof end) return 0;
   std::memcpy(end.data(), bytes.data(), sizeof end);
+  all_sent_ = end[2];
   return end[1] != 0 ? 0 : end[0];
 }
 
@@ -200,6 +241,7 @@ void StepControl::finish() noexcept {
   const std::uint64_t end = world_ == nullptr ? mine : agree_on_end(mine);
   if (end == 0) return;
   start_missing(end);
+  if (mail_ && !is_broken_) is_broken_ = !mail_->finish(all_sent_);
   free_objects();
 }
 
@@ -214,6 +256,7 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
+  if (plan.has_letters) open_pulses();
 }
 
 }  // namespace megascope::mpi

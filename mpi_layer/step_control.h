@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/lifecycle/collective.h"
 #include "core/lifecycle/control_port.h"
+#include "mpi_layer/step_mail.h"
+#include "mpi_layer/thread.h"
 
 /// Carries what ranks tell each other at steps (core/lifecycle/control_port.h): one nonblocking reduction a boundary, with an
 /// operator of our own on a communicator of our own. docs/decisions/0012-control-word.md.
@@ -27,6 +30,8 @@ class StepControl {
 
   /// The program begins a step. Any thread, anywhere: where it must not talk it does not.
   void begin_step(std::int64_t step) noexcept;
+  /// A recorded call of MPI has returned: letters go on, should the program begin no step for long. As begin_step().
+  void pulse() noexcept;
   /// In MPI_Finalize, together: what other ranks began is completed, and what is still to be told is. Afterwards nothing happens.
   void finish() noexcept;
 
@@ -48,6 +53,7 @@ class StepControl {
   void hear(std::uint64_t number) noexcept;
   MPI_Datatype type_of(std::size_t bytes) noexcept;
   std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
+  void tell_time_in_calls() noexcept;
   void start_missing(std::uint64_t end) noexcept;
   void stop(const char* reason) noexcept;
   void free_objects() noexcept;
@@ -62,6 +68,15 @@ class StepControl {
   MPI_Op op_;
   std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< of a block, by its bytes
   std::array<Round, 2> rounds_;
+  std::optional<StepMail> mail_;
+  std::uint64_t all_sent_ = 0;  ///< letters of all ranks, known at the end
+  struct CallTime {
+    const MpiThread* thread = nullptr;
+    std::uint64_t busy_ticks = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t ns = 0;
+  };
+  CallTime last_;  ///< at the boundary before
   std::uint64_t started_ = 0;   ///< rounds so far
   std::uint64_t obeyed_ = 0;
   bool has_stopped_ = false;    ///< takes no more decisions
@@ -69,6 +84,9 @@ class StepControl {
   bool has_ended_ = false;
   bool has_complained_ = false; ///< of a thread
 };
+
+/// The same of the thread, and when it is due again.
+void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept;
 
 /// Of this process; nullptr: ranks do not talk at steps. Made in MPI_Init, never destroyed.
 extern StepControl* g_step_control;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -40,12 +41,15 @@ std::atomic<const MpiCode*> g_mpi_code{nullptr};  // replaced as a whole, never 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
 
+bool g_has_pulses = false;
+
 MpiThread* make_thread(Recorder& recorder) noexcept {
   EventBuffer* buffer = recorder.buffer_of_this_thread();
   auto* thread = static_cast<MpiThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(MpiThread)) : nullptr);
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
+  thread->next_pulse_ticks = g_has_pulses ? 0 : std::numeric_limits<std::uint64_t>::max();
   thread->staged = static_cast<encoding::Word*>(std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
@@ -94,6 +98,8 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_recorder.store(&recorder, std::memory_order_release);
   hooks::set_window_follower(&follow_window);
 }
+
+void open_pulses() noexcept { g_has_pulses = true; }
 
 void follow_window(bool) noexcept {
   const std::lock_guard lock(g_threads_mutex);

@@ -17,10 +17,10 @@
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
 //   member, type   of `Options`: Path, SizeBytes, Count, Seconds, Names (a list), Items (a list of any
-//                  words), bool, or an enum of choices above
+//                  words), Port, bool, or an enum of choices above
 //   default        as a user would write it; empty_default says what an empty one means
 //   accepts        Accepts::anything(), range(least, most), count(least, most), words(choices),
-//                  list(choices), items(what), seconds(most), on_off()
+//                  list(choices), items(what), seconds(most), port(), on_off()
 //   help           one sentence; example: a value that makes sense
 #define MEGASCOPE_OPTIONS(X) \
   X(enable, bool, "MEGASCOPE_ENABLE", "1", "", Accepts::on_off(), "", \
@@ -103,6 +103,14 @@
     "How many steps all ranks record, whatever MEGASCOPE_STEP_START and its like choose, once a tensor of MEGASCOPE_TENSORS has " \
     "a NaN or infinite element on any of them. Once a run.", \
     "5") \
+  X(live, Port, "MEGASCOPE_LIVE", "off", "", Accepts::port(), "", \
+    "Rank 0 serves the running job to browsers on this port of its own machine's loopback interface; the address, with the token that it " \
+    "takes, is printed at start. 0: any port that is free.", \
+    "8765") \
+  X(live_hosts, Items, "MEGASCOPE_LIVE_HOSTS", "", "localhost, 127.0.0.1 and [::1]", \
+    Accepts::items("a list of names of hosts, with or without port"), "", \
+    "By which names beside those of the loopback interface browsers may ask for it, as behind a tunnel or a proxy.", \
+    "login1.example.org") \
   X(without_mpi, bool, "MEGASCOPE_WITHOUT_MPI", "0", "", Accepts::on_off(), "", \
     "Records from the program's first hook on, though an MPI library is loaded: for programs that never start it. Without one " \
     "that is so anyhow.", \

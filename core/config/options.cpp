@@ -65,6 +65,15 @@ bool parse(const OptionRow& row, std::string_view text, Count& value) {
   return true;
 }
 
+bool parse(const OptionRow& row, std::string_view text, Port& value) {
+  value = {};
+  if (lower_case(trimmed(text)) == "off") return true;
+  Count number;
+  if (!parse(row, text, number)) return false;
+  value = {.is_on = true, .port = static_cast<std::uint16_t>(number.value)};
+  return true;
+}
+
 bool parse(const OptionRow& row, std::string_view text, Names& value) {
   Names names;
   for (const std::string& part : split_list(text)) {
@@ -191,6 +200,8 @@ std::string accepted_text(const OptionRow& row) {
       return std::string(row.accepts.choices);
     case Accepts::Kind::kSeconds:
       return "a number of seconds from 0 to " + std::to_string(row.accepts.most);
+    case Accepts::Kind::kPort:
+      return "a port from 1 to " + std::to_string(row.accepts.most) + ", 0 for any that is free, or off";
     case Accepts::Kind::kList:
       return "a list of " + joined(words, ", ") + " (none stands alone)";
   }

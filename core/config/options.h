@@ -21,6 +21,11 @@ struct Count {
 struct Seconds {
   double value = 0.0;
 };
+/// A TCP port to listen on, or off.
+struct Port {
+  bool is_on = false;
+  std::uint16_t port = 0;  ///< 0: any that is free
+};
 /// A list whose words somebody else understands.
 struct Items {
   std::vector<std::string> items;
@@ -36,7 +41,7 @@ enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
 /// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items` says it for people.
 struct Accepts {
-  enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch };
+  enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
   Kind kind = Kind::kAnything;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
@@ -53,6 +58,7 @@ struct Accepts {
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
   static constexpr Accepts items(std::string_view what) { return {Kind::kItems, 0, 0, what}; }
   static constexpr Accepts seconds(std::uint64_t most) { return {Kind::kSeconds, 0, most, {}}; }
+  static constexpr Accepts port() { return {Kind::kPort, 0, 65535, {}}; }
   static constexpr Accepts on_off() { return {Kind::kSwitch, 0, 0, {}}; }
 };
 

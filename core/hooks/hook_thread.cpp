@@ -21,6 +21,7 @@ HookThread g_closed_thread{};
 std::atomic<Recorder*> g_recorder{nullptr};
 std::atomic<pid_t> g_pid{getpid()};  // where the library was loaded, then where recording began
 std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
+std::atomic<std::uint8_t> g_beside{0};     // and what is beside, kept or not
 std::mutex g_threads_mutex;  // not taken in a forked child
 std::vector<HookThread*>& threads() {
   static auto* const all = new std::vector<HookThread*>;
@@ -57,6 +58,12 @@ void set_gate(std::uint8_t gate) noexcept {
   for (HookThread* thread : threads()) std::atomic_ref(thread->gate).store(0, std::memory_order_relaxed);  // looks again
 }
 
+std::uint8_t gate_where(bool is_kept) noexcept {
+  const std::uint8_t all = g_all.load(std::memory_order_relaxed);
+  const auto here = is_kept ? all : static_cast<std::uint8_t>(all & (kRegions | kSteps));
+  return static_cast<std::uint8_t>(here | g_beside.load(std::memory_order_relaxed));
+}
+
 /// The regions from open[first] on are entered again.
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
@@ -90,10 +97,16 @@ void open_threads(Recorder* recorder, std::uint8_t gate) noexcept {
 
 void keep(bool is_kept) noexcept {
   if (!set_kept(is_kept)) return;
-  const std::uint8_t all = g_all.load(std::memory_order_relaxed);
-  set_gate(is_kept ? all : static_cast<std::uint8_t>(all & (kRegions | kSteps)));
+  set_gate(gate_where(is_kept));
   tell_follower(is_kept);
   (void)begin_thread(kSteps);
+}
+
+/// What is looked at whether records are kept or not.
+void look_beside(std::uint8_t bits) noexcept {
+  if (recorder() == nullptr) return;
+  g_beside.store(bits, std::memory_order_relaxed);
+  set_gate(gate_where(is_kept()));
 }
 
 HookThread* begin_thread(std::uint8_t bits) noexcept {

@@ -13,6 +13,7 @@
 namespace megascope::hooks {
 
 void open_threads(Recorder* recorder, std::uint8_t gate) noexcept;
+void look_beside(std::uint8_t bits) noexcept;
 void set_window(const StepWindow& window) noexcept;
 
 namespace {
@@ -98,6 +99,7 @@ TensorSink* sink_of(TensorId tensor) noexcept {
 
 /// Whatever an application's handle is, only ids that were given count.
 std::atomic<std::uint32_t> g_counter_count{0};  ///< of names().counters, for who has no lock
+std::atomic<CounterSink*> g_counter_sink{nullptr};
 bool is_known_counter(CounterId counter) { return counter < g_counter_count.load(std::memory_order_relaxed); }
 
 }  // namespace
@@ -176,6 +178,7 @@ void count(CounterId counter, double value) noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (!is_known_counter(counter)) return refuse(LossCause::kRefused, "a counter was set that was never defined");
+  if (CounterSink* const sink = g_counter_sink.load(std::memory_order_acquire)) [[unlikely]] sink->set(counter, value);
   EventBuffer& buffer = *thread->buffer;
   const std::uint64_t now = clock::ticks(thread->use_tsc);
   if (!has_room(buffer, hook_words::kCounterWords, now)) return;
@@ -217,6 +220,25 @@ bool wants_tensor(std::string_view name) noexcept {
 }
 
 void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
+
+void show_tensors(bool is_wanted) noexcept {
+  const ProcessGuard locked(names().lock);
+  if (!locked || names().sink == nullptr) return;
+  for (std::uint32_t i = 0; i < names().tensors.size(); ++i) names().tensors.entry(i).is_wanted = names().sink->wants(names().tensors.name(i));
+  look_beside(is_wanted ? kShows : std::uint8_t{0});
+}
+
+void show_counters(CounterSink* sink) noexcept { g_counter_sink.store(sink, std::memory_order_release); }
+
+std::string counter_name(CounterId counter) {
+  const ProcessGuard locked(names().lock);
+  return locked && counter < names().counters.size() ? names().counters.name(counter) : std::string();
+}
+
+std::string counter_unit(CounterId counter) {
+  const ProcessGuard locked(names().lock);
+  return locked && counter < names().counters.size() ? names().counters.entry(counter) : std::string();
+}
 
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept {
   const ProcessGuard locked(names().lock);

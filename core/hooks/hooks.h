@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/hooks/hook_thread.h"
 #include "core/hooks/window.h"
+#include "core/lifecycle/counter_sink.h"
 #include "core/lifecycle/tensor_sink.h"
 #include "core/record/definitions.h"
 #include "core/record/value_fact.h"
@@ -132,5 +134,13 @@ void close() noexcept;
 Recorder* recorder() noexcept;
 /// Before open(). sink outlives the process.
 void set_tensor_sink(TensorSink* sink) noexcept;
+/// What the sink wants has changed: it is asked again of each name. is_wanted: it is shown tensors from now on, whether records are kept
+/// or not; else only where open() said so.
+void show_tensors(bool is_wanted) noexcept;
+/// sink hears of counters from now on; nullptr: nobody does. It outlives the process.
+void show_counters(CounterSink* sink) noexcept;
+/// As it was defined; empty: no such counter.
+std::string counter_name(CounterId counter);
+std::string counter_unit(CounterId counter);
 
 }  // namespace megascope::hooks

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace megascope {
 
@@ -30,6 +31,14 @@ class ControlPort {
   virtual void obey(std::span<const std::byte> merged) noexcept = 0;
   /// Time that a boundary took: all that is ours, and what of it was waiting for other ranks.
   virtual void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
+  /// Time that the thread spent in calls of MPI since the boundary before. Before fill().
+  virtual void spend_in_calls(std::uint64_t ns) noexcept = 0;
+  /// Now and then, inside a call of MPI, where letters are asked for: of a program that begins no steps.
+  virtual void pulse() noexcept = 0;
+  /// What this rank writes to rank 0, at a boundary or a pulse, if what it wrote before has left; empty: nothing.
+  virtual std::vector<std::byte> take_letter() noexcept = 0;
+  /// On rank 0: what a rank wrote, its own too. In the order in which that rank wrote it.
+  virtual void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept = 0;
   /// From now on nothing is said or heard here, and why.
   virtual void stop(const char* reason) noexcept = 0;
 };
@@ -38,6 +47,7 @@ class ControlPort {
 struct ControlPlan {
   ControlPort* port = nullptr;   ///< nullptr: not at all
   std::uint64_t settings = 0;    ///< a number that must be the same on all ranks
+  bool has_letters = false;      ///< take_letter() is asked; the same on all ranks
   std::uint64_t patience_ns = 0; ///< how long a boundary waits for the block that takes effect at it
 };
 

@@ -8,10 +8,13 @@
 
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
+#include "core/lifecycle/live_server.h"
 #include "core/record/annotation.h"
 #include "core/record/source.h"
 
 namespace megascope {
+
+class LiveServer;
 
 /// One export, as one of its members sees it. Members cover disjoint sets of ranks that together are the run
 /// (as far as there are traces); member 0 holds the lowest world rank that is here.
@@ -46,9 +49,10 @@ struct ModuleTable {
   const char* build = nullptr;   ///< kModuleBuild of the module
   ExportFunction run_export = nullptr;         ///< of a format
   ResolveFunction resolve_call_sites = nullptr;  ///< of `symbols`
+  LiveServer* (*make_live_server)() = nullptr;   ///< of `live`; lives until the process ends
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 4";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 5";
 
 }  // namespace megascope

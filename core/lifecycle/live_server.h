@@ -24,7 +24,7 @@ struct LiveSettings {
   std::string run_folder;          ///< gets `live_url`; empty: there is none
   std::vector<std::string> hosts;  ///< names by which it may be asked for beside loopback's, with or without port
   std::string program;             ///< path
-  std::vector<std::string> command_line;
+  std::string command_line;
   std::string run_id;
   std::int64_t start_realtime_ns = 0;
   std::int32_t world_size = 1;

@@ -31,11 +31,6 @@ constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
 
-std::string library_folder() {
-  static const char here = 0;
-  return folder_of_code(&here);
-}
-
 }  // namespace
 
 void Session::end(Collective* collective, const Company& company) {
@@ -49,13 +44,22 @@ void Session::end(Collective* collective, const Company& company) {
   if (!stored.is_ok()) {
     notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
   }
-  if (collective != nullptr) return end_with(*collective, company);
+  if (collective != nullptr) {
+    end_with(*collective, company);
+    return close_live(false);
+  }
   const std::unique_ptr<Collective> single = make_single_collective();
   try {
     end_with(*single, company);
   } catch (const std::bad_alloc&) {  // together, the others would wait for us
     complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_);
   }
+  close_live(false);
+}
+
+void Session::close_live(bool is_aborted) {
+  constexpr std::uint64_t kLingerMs = 500;
+  if (live_ != nullptr) live_->close(is_aborted, is_aborted ? 0 : kLingerMs);
 }
 
 void Session::end_with(Collective& group, const Company& company) {

@@ -19,6 +19,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"
+#include "core/lifecycle/module_loader.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/scratch.h"
 
@@ -46,6 +47,11 @@ Status make_parents(const std::string& path) {
 }
 
 }  // namespace
+
+std::string library_folder() {
+  static const char here = 0;
+  return folder_of_code(&here);
+}
 
 std::string make_run_id() {
   std::uint64_t bits = 0;

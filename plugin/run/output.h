@@ -39,6 +39,8 @@ struct LauncherPlace {
   std::int32_t size = 1;
 };
 LauncherPlace launcher_place();
+/// Where the library lies, and its modules.
+std::string library_folder();
 /// SLURMD_NODENAME, else the host name.
 std::string host_name();
 std::string executable_path();

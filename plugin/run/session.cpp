@@ -19,6 +19,7 @@
 #include "core/record/hash.h"
 #include "core/trace/run_folder.h"
 #include "mpi_layer/mpi_object.h"
+#include "plugin/run/live.h"
 #include "plugin/run/output.h"
 #include "plugin/run/test_clock.h"
 #include "plugin/tensors/statistics_sink.h"
@@ -92,9 +93,11 @@ bool Session::load(ItemReader select_functions) {
 }
 
 void Session::make_talk() {
+  const bool has_live = options_.values.live.is_on;
   const bool is_wanted = options_.values.control == config::Control::kOn ||
-                         (options_.values.control == config::Control::kAuto && !options_.values.tensors.items.empty());
-  const bool has_steps = options_.values.trace != config::Granularity::kCalls;
+                         (options_.values.control == config::Control::kAuto && (has_live || !options_.values.tensors.items.empty()));
+  const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
+  if (is_wanted && has_steps && has_live) capture_ = new tensors::Capture;
   if (is_wanted && has_steps) talk_ = new tensors::StepTalk(!options_.values.tensors.items.empty(), options_.values.nan_steps.value);
 }
 
@@ -102,8 +105,8 @@ ControlPlan Session::control_plan() const {
   if (talk_ == nullptr) return {};
   const hooks::StepWindow window = step_window();
   std::uint64_t settings = hash_of(joined(options_.values.tensors.items, "+"));
-  for (const std::uint64_t value : {window.start, window.interval, window.count, options_.values.nan_steps.value}) settings = combined(settings, value);
-  return {.port = talk_, .settings = settings, .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
+  for (const std::uint64_t value : {window.start, window.interval, window.count, options_.values.nan_steps.value, std::uint64_t{capture_ != nullptr}}) settings = combined(settings, value);
+  return {.port = talk_, .settings = settings, .has_letters = capture_ != nullptr, .patience_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
 }
 
 /// All ranks read CLOCK_MONOTONIC then, also those of which the list says nothing.
@@ -172,8 +175,29 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   }
   if (is_first() || is_alone_) make_folder();
   if (is_first()) say_start(facts);
+  open_live(info);
   open_hooks();
   return recorder_.get();
+}
+
+/// On rank 0 the server; on all the part that answers it.
+void Session::open_live(const ProcessInfo& info) {
+  if (options_.values.live.is_on && capture_ == nullptr && is_first()) complain("no live view: MEGASCOPE_CONTROL=off keeps ranks from talking at steps");
+  if (capture_ == nullptr) return;
+  if (is_first() && !is_alone_) {
+    LiveSettings settings = live_settings(options_.values);
+    settings.run_folder = folder_;
+    settings.program = info.program;
+    settings.command_line = info.command_line;
+    settings.run_id = run_id_;
+    settings.start_realtime_ns = first_moment_.realtime_ns;
+    settings.world_size = info.world_size;
+    settings.ranks.push_back({.world_rank = info.world_rank, .host = info.host, .pid = info.pid, .place = {}});
+    std::string url;
+    const Status status = open_live_view(library_folder(), settings, live_, url);
+    say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
+  }
+  talk_->serve(*capture_, live_, info.world_size);
 }
 
 hooks::StepWindow Session::step_window() const {
@@ -186,10 +210,10 @@ void Session::open_hooks() {
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
   const bool wants_statistics = !options_.values.tensors.items.empty();
   if (wants_statistics && gate == 0) complain("MEGASCOPE_TENSORS is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
-  if (wants_statistics && gate != 0) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_));  // for as long as the process lives
-    gate |= hooks::kShows;
+  if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
+    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_, capture_));  // for as long as the process lives
   }
+  if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   const hooks::StepWindow window = step_window();
   hooks::open(*recorder_, static_cast<std::uint8_t>(gate), window);
   if (!window.has_all()) recorder_->note_message_gaps();
@@ -275,6 +299,7 @@ void Session::at_exit() {
 
 void Session::aborting() {
   if (recorder_ != nullptr) recorder_->note_abort();
+  close_live(true);
 }
 
 void Session::complain(const std::string& message) {

@@ -43,6 +43,8 @@ class Session final : public Runtime, private RunPart {
   void make_talk();
   hooks::StepWindow step_window() const;
   void open_hooks();
+  void open_live(const ProcessInfo& info);
+  void close_live(bool is_aborted);
   ProcessInfo describe_process(const StartFacts& facts) const;
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
@@ -83,6 +85,8 @@ class Session final : public Runtime, private RunPart {
   long first_moment_pid_ = 0;   ///< of the process whose hooks were called
   bool is_alone_ = false;       ///< no other rank will be heard of
   tensors::StepTalk* talk_ = nullptr;  ///< nullptr: ranks do not talk at steps. For as long as the process lives
+  tensors::Capture* capture_ = nullptr;  ///< nullptr: there is no live view. As talk_
+  LiveServer* live_ = nullptr;           ///< on rank 0, where it could be opened. As talk_
   std::unique_ptr<Recorder> recorder_;
   std::vector<std::string> notes_;
   std::uint64_t messages_before_end_ = 0;

@@ -40,11 +40,21 @@ struct CounterName {
 };
 
 /// Counters that were set since the last letter, the last value of each.
-struct CounterValues {
+struct CounterReadings {
   std::int64_t step = 0;
   std::vector<std::uint32_t> ids;
   std::vector<double> values;
 };
+
+/// A stretch of time of a rank whose program begins no steps. Those of different ranks with one index overlap.
+struct Interval {
+  std::int64_t index = 0;        ///< since the epoch, in units of kIntervalMs, of its end
+  float length_ms = 0.0F;
+  float mpi_ms = 0.0F;           ///< of it in calls of MPI
+  float own_ms = 0.0F;           ///< of it MegaScope's own time
+  std::uint32_t reserved = 0;
+};
+inline constexpr std::int64_t kIntervalMs = 500;
 
 /// What a rank has of a view of a tensor. Elements: `columns` numbers (float32) of each cell, cells with the last dimension fastest; one
 /// column is the value itself or, of tiles, TileState::a; three are count, a and b.
@@ -54,6 +64,7 @@ struct ViewPart {
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint32_t replica = 0;
+  std::uint32_t copy = 0;        ///< of ranks along other dimensions than these that show one of the same name: the lowest counts
   std::uint32_t parts = 1;       ///< ranks that hold one
   std::uint32_t columns = 1;
   std::int64_t realtime_ns = 0;  ///< when the program showed the tensor
@@ -78,14 +89,17 @@ class LetterWriter {
  public:
   void add(const TensorName& name);
   void add(const CounterName& name);
-  void add(const CounterValues& values);
+  void add(const CounterReadings& values);
   void add(const ViewPart& part);
   void add(const Notice& notice);
+  void add(const Interval& interval);
   bool is_empty() const { return bytes_.empty(); }
   std::uint64_t left_out() const { return left_out_; }
   std::vector<std::byte> take();
 
  private:
+  void add_item(std::uint32_t item, const std::vector<std::byte>& content);
+
   std::vector<std::byte> bytes_;
   std::uint64_t left_out_ = 0;
 };
@@ -93,15 +107,16 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterValues, kViewPart, kNotice };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
   TensorName tensor_name;
   CounterName counter_name;
-  CounterValues counter_values;
+  CounterReadings counter_readings;
   ViewPart view_part;
   Notice notice;
+  Interval interval;
 
  private:
   std::span<const std::byte> bytes_;

@@ -10,35 +10,15 @@
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "kernels/tensor_statistics.h"
+#include "plugin/tensors/matches.h"
 
 namespace megascope::tensors {
 
-bool matches(std::string_view pattern, std::string_view name) {
-  // The last star may take more; what it took is given back a character at a time.
-  std::size_t p = 0;
-  std::size_t n = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t taken = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      taken = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++taken;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
-bool StatisticsSink::wants(std::string_view name) noexcept {
+bool StatisticsSink::is_looked_at(std::string_view name) const noexcept {
   return std::ranges::any_of(patterns_, [name](const std::string& pattern) { return matches(pattern, name); });
 }
+
+bool StatisticsSink::wants(std::string_view name) noexcept { return is_looked_at(name) || (capture_ != nullptr && capture_->wants(name)); }
 
 Counters StatisticsSink::counters_of(const TensorView& tensor) {
   const std::lock_guard lock(mutex_);
@@ -48,19 +28,27 @@ Counters StatisticsSink::counters_of(const TensorView& tensor) {
 }
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
-  if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
   std::optional<OwnTime> own_time;
   if (Recorder* const recorder = hooks::recorder()) own_time.emplace(*recorder);
   const std::uint64_t begin_ns = talk_ != nullptr ? clock::monotonic_ns() : 0;
+  take_statistics(tensor);
+  if (capture_ != nullptr) capture_->take(tensor);
+  if (talk_ != nullptr) talk_->spend_on_tensors(clock::monotonic_ns() - begin_ns);
+}
+
+void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
+  const bool is_counted = hooks::is_kept() && is_looked_at(tensor.name);
+  if (!is_counted && (capture_ == nullptr || !capture_->wants_statistics(tensor))) return;
+  if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
   const std::size_t dimensions = tensor.shape.dimension_count;
   const kernels::TensorStatistics found = kernels::statistics_of(tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),
                                                                  std::span(tensor.strides).first(dimensions));
   try {
-    set_counters(counters_of(tensor), values_of(found));
+    if (is_counted) set_counters(counters_of(tensor), values_of(found));
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's counters");
   }
-  if (talk_ != nullptr) talk_->add(tensor, found, clock::monotonic_ns() - begin_ns);
+  if (talk_ != nullptr) talk_->add(tensor, found, is_counted);
 }
 
 }  // namespace megascope::tensors

@@ -34,6 +34,7 @@ TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
   const TensorSlot& other = a.owner <= b.owner ? b : a;
   slot.parts += other.parts;
   slot.wanted_parts = std::max(slot.wanted_parts, other.wanted_parts);
+  slot.is_counted = std::max(slot.is_counted, other.is_counted);
   slot.statistics.merge(other.statistics);
   return slot;
 }
@@ -48,6 +49,7 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.highest_layout = std::max(mine.highest_layout, theirs.highest_layout);
   mine.place_sum += theirs.place_sum;
   mine.dropped += theirs.dropped;
+  mine.begin_realtime_ns = std::max(mine.begin_realtime_ns, theirs.begin_realtime_ns);
   mine.shortest_step_ns = std::min(mine.shortest_step_ns, theirs.shortest_step_ns);
   mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
   mine.most_own_ns = std::max(mine.most_own_ns, theirs.most_own_ns);
@@ -84,12 +86,13 @@ void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::sp
   header.dropped += tensors.size() - header.used;
   store(header, block.data());
   for (std::uint32_t i = 0; i < header.used; ++i) store(tensors[i], place_of(block.data(), i));
+  clear_tail(tail_of(block));
 }
 
 void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   const StepHeader their_header = header_of({theirs, sizeof(StepHeader)});
   StepHeader header = header_of({mine, sizeof(StepHeader)});
-  if (their_header.slots != header.slots || std::max(their_header.used, header.used) > header.slots) return;
+  if (their_header.slots != header.slots || std::max(their_header.used, header.used) > header.slots || their_header.tail_ranks != header.tail_ranks) return;
   const Shares shares = shares_of(theirs, their_header.used, mine, header.used, header.slots);
   // From the back: what is written never lies before what is still to be read of mine.
   std::uint32_t left_theirs = shares.theirs;
@@ -103,6 +106,9 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
     left_mine -= takes_mine ? 1 : 0;
     store(slot, place_of(mine, i));
   }
+  const std::size_t tail = bytes_of_block(header.slots);
+  const std::size_t tail_bytes = bytes_of_tail(header.tail_ranks);
+  merge_tails({theirs + tail, tail_bytes}, {mine + tail, tail_bytes}, header.tail_ranks, their_header.word.is_said != 0);
   merge_header(their_header, header);
   header.used = shares.both;
   header.dropped += shares.left_out;
@@ -110,6 +116,16 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
 }
 
 StepHeader header_of(std::span<const std::byte> block) noexcept { return load<StepHeader>(block.data()); }
+
+std::span<std::byte> tail_of(std::span<std::byte> block) noexcept {
+  const StepHeader header = header_of(block);
+  return block.size() < bytes_of_block(header.slots, header.tail_ranks) ? block.first(0) : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
+}
+
+std::span<const std::byte> tail_of(std::span<const std::byte> block) noexcept {
+  const StepHeader header = header_of(block);
+  return block.size() < bytes_of_block(header.slots, header.tail_ranks) ? block.first(0) : block.subspan(bytes_of_block(header.slots), bytes_of_tail(header.tail_ranks));
+}
 
 TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept { return load<TensorSlot>(place_of(block.data(), index)); }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/tensor_statistics.h"
+#include "plugin/tensors/live_tail.h"
 
 /// What ranks tell each other at a step, as bytes of one program's processes on machines of one kind: a header, and room for a
 /// number of tensors that is the same on all ranks.
@@ -37,6 +38,9 @@ struct ControlWord {
 struct StepHeader {
   std::uint32_t slots = 0;       ///< room in the block; equal on all ranks
   std::uint32_t used = 0;        ///< slots that hold a tensor; ascending key
+  std::uint32_t tail_ranks = 0;  ///< rows behind the slots (live_tail.h); equal on all ranks
+  std::uint32_t reserved = 0;
+  std::int64_t begin_realtime_ns = 0;  ///< when the step began that the rest is of, where rank 0 serves the live view
   std::int64_t lowest_step = std::numeric_limits<std::int64_t>::max();  ///< that the statistics are of; equal if ranks agree
   std::int64_t highest_step = std::numeric_limits<std::int64_t>::min();
   std::int64_t lowest_next = std::numeric_limits<std::int64_t>::max();  ///< and the step that follows it
@@ -61,14 +65,16 @@ struct TensorSlot {
   std::uint32_t parts = 0;         ///< ranks whose parts are in
   std::uint32_t wanted_parts = 0;  ///< ranks that should have one
   std::uint32_t kind = 0;          ///< TensorKind
-  std::uint32_t reserved = 0;
+  std::uint32_t is_counted = 0;    ///< 1: the trace has it; 0: only the live view asked
   kernels::TensorStatistics statistics;
 };
 
-constexpr std::size_t bytes_of_block(std::uint32_t slots) { return sizeof(StepHeader) + slots * sizeof(TensorSlot); }
+constexpr std::size_t bytes_of_block(std::uint32_t slots, std::uint32_t tail_ranks = 0) {
+  return sizeof(StepHeader) + slots * sizeof(TensorSlot) + bytes_of_tail(tail_ranks);
+}
 
-/// Writes a block. tensors: ascending key, each key once; what there is no room for is left out and counted in header.dropped.
-/// block: bytes_of_block(header.slots), any alignment.
+/// Writes a block. tensors: ascending key, each key once; what there is no room for is left out and counted in header.dropped. The
+/// tail, if there is one, is cleared. block: bytes_of_block(header.slots, header.tail_ranks), any alignment.
 void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept;
 
 /// Blocks with the same room for tensors: of `theirs` and `mine` the union, in `mine`. Where it is too large, the tensors with the
@@ -77,6 +83,9 @@ void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::sp
 void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept;
 
 StepHeader header_of(std::span<const std::byte> block) noexcept;
+/// The tail of a block that is as long as its header says; else empty.
+std::span<std::byte> tail_of(std::span<std::byte> block) noexcept;
+std::span<const std::byte> tail_of(std::span<const std::byte> block) noexcept;
 /// The tensors of a block of header_of().
 TensorSlot slot_of(std::span<const std::byte> block, std::uint32_t index) noexcept;
 

@@ -24,13 +24,14 @@ std::optional<StepTalk::Problem> StepTalk::problem_of(const StepHeader& header) 
 
 void StepTalk::hear(std::span<const std::byte> merged) noexcept {
   const StepHeader header = header_of(merged);
+  if (server_ != nullptr) (void)server_->take(LiveKind::kBlock, 0, merged);
   try {
     std::optional<hooks::KeptWhile> kept;  // the step may have been recorded, and this one may not be
     if (header.used != 0) kept.emplace();
     bool has_bad_element = false;
     for (std::uint32_t i = 0; i < header.used; ++i) {
-      const kernels::TensorStatistics found = slot_of(merged, i).statistics;
-      has_bad_element = has_bad_element || found.nan_count + found.infinity_count != 0;
+      const TensorSlot slot = slot_of(merged, i);
+      has_bad_element = has_bad_element || (slot.is_counted != 0 && slot.statistics.nan_count + slot.statistics.infinity_count != 0);
     }
     const std::optional<Problem> problem = problem_of(header);
     if (is_speaker()) {
@@ -78,6 +79,7 @@ void StepTalk::tell_tensor(const TensorSlot& slot) {
   const auto found = by_key_.find(slot.key);
   if (found == by_key_.end()) return;
   Tensor& tensor = tensors_[found->second];
+  if (!tensor.is_counted) return;
   if (slot.parts != slot.wanted_parts) {
     return note(kPartsMissing, tensor.name + ", " + std::to_string(slot.parts) + " of " + std::to_string(slot.wanted_parts));
   }
@@ -96,7 +98,7 @@ void StepTalk::tell_models(std::span<const std::byte> merged, const StepHeader& 
   for (std::uint32_t i = 0; i < header.used; ++i) {
     const TensorSlot slot = slot_of(merged, i);
     const auto kind = static_cast<TensorKind>(slot.kind);
-    if (slot.kind >= static_cast<std::uint32_t>(TensorKind::kCount) || !is_of_model(kind)) continue;
+    if (slot.kind >= static_cast<std::uint32_t>(TensorKind::kCount) || !is_of_model(kind) || slot.is_counted == 0) continue;
     if (slot.parts != slot.wanted_parts) return;
     totals[kind].merge(slot.statistics);
   }

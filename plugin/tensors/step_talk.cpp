@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
@@ -16,8 +17,7 @@ constexpr std::string_view kTensorParallel = "tp";
 
 }  // namespace
 
-void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept {
-  statistics_ns_.fetch_add(own_ns, std::memory_order_relaxed);
+void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept {
   try {
     const bool is_split = tensor.shape.split_dimension >= 0;
     const std::string_view group = !is_split ? std::string_view() : tensor.split_group.empty() ? kTensorParallel : tensor.split_group;
@@ -27,12 +27,13 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
       if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
                                                   .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
-                                                  .counters_version = 0, .counters = {}, .is_shown = false, .statistics = {}});
+                                                  .counters_version = 0, .counters = {}, .is_shown = false, .is_counted = false, .named_version = 0, .statistics = {}});
       found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
     }
     Tensor& mine = tensors_[found->second];
     if (!mine.is_shown) mine.statistics = {};
     mine.is_shown = true;
+    mine.is_counted = is_counted;
     mine.statistics.merge(statistics);
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's statistics over all ranks");
@@ -47,6 +48,7 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
+  told_realtime_ns_ = std::exchange(begin_realtime_ns_, capture_ != nullptr ? clock::realtime_ns() : 0);
   told_step_ = step_;
   next_step_ = step_ = step;
   return true;
@@ -60,6 +62,7 @@ void StepTalk::learn_layout() {
   layout_ = Layout::of(info.parallel, info.world_rank, info.world_size);
   layout_version_ = version;
   place_total_ = sum_of_places(layout_.world_size);
+  if (capture_ != nullptr) capture_->set_layout(layout_);
 }
 
 /// What the tensor is among the ranks, as far as they told by now.
@@ -83,8 +86,10 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
       note(kNoGroup, tensor.name + " along " + tensor.split_group);
       continue;
     }
+    name(tensor);
     slots.push_back({.key = tensor.shard.key, .origin = tensor.shard.origin, .owner = static_cast<std::uint32_t>(layout_.world_rank), .parts = 1,
-                     .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .reserved = 0, .statistics = tensor.statistics});
+                     .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .is_counted = tensor.is_counted ? 1U : 0U,
+                     .statistics = tensor.statistics});
   }
   std::ranges::sort(slots, {}, &TensorSlot::key);
   slots.erase(std::unique(slots.begin(), slots.end(), [](const TensorSlot& a, const TensorSlot& b) { return a.key == b.key; }), slots.end());
@@ -99,8 +104,11 @@ StepHeader StepTalk::own_header() {
   header.lowest_layout = header.highest_layout = layout_.hash();
   header.place_sum = hash_of_place(layout_.place());
   if (step_ns_ != 0) header.shortest_step_ns = header.longest_step_ns = step_ns_;
-  header.most_own_ns = own_ns_ + statistics_ns_.exchange(0, std::memory_order_relaxed);
+  own_ns_ += tensors_ns_.exchange(0, std::memory_order_relaxed);
+  header.most_own_ns = own_ns_;
   header.most_wait_ns = wait_ns_;
+  header.tail_ranks = tail_ranks_;
+  header.begin_realtime_ns = told_realtime_ns_;
   if (is_speaker()) header.word = word_;
   return header;
 }
@@ -111,18 +119,20 @@ void StepTalk::fill(std::span<std::byte> block) noexcept {
     std::vector<TensorSlot> slots;
     collect(slots);
     write_block(own_header(), slots, block);
+    put_tail(block);
   } catch (const std::bad_alloc&) {
     fill_absent(block);
   }
   told_step_ = step_;  // should a block follow that no step begins
   next_step_ = kNoStep;
   is_spoiled_ = false;
-  step_ns_ = own_ns_ = wait_ns_ = 0;
+  step_ns_ = own_ns_ = wait_ns_ = calls_ns_ = 0;
 }
 
 void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   StepHeader header;
   header.slots = slots_;
+  header.tail_ranks = tail_ranks_;
   header.flags = kAbsent;
   header.word = word_;
   header.word.is_said = is_speaker() ? 1 : 0;
@@ -147,6 +157,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   const ControlWord word = header_of(merged).word;
   if (word.is_said == 0) return;
   slots_ = std::clamp(std::bit_ceil(word.slots), kLeastSlots, kMostSlots);
+  obey_wishes(merged);
   if (word.capture_number == captured_) return;
   captured_ = word.capture_number;
   hooks::also_keep(step_, static_cast<std::int64_t>(std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "core/lifecycle/control_port.h"
+#include "core/lifecycle/live_server.h"
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/capture.h"
 #include "plugin/tensors/counter_names.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/step_block.h"
@@ -43,17 +45,27 @@ class StepTalk final : public ControlPort {
     word_.slots = slots_;
   }
 
-  /// This process's part of a tensor. own_ns: what finding that out took.
-  void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept;
+  /// Rank 0 serves the live view: from the first block on, which is still to come, blocks say how long each rank's step took, and what
+  /// `capture` makes goes to rank 0. server: on rank 0; nullptr elsewhere, and where it could not be opened. All outlive the object.
+  void serve(Capture& capture, LiveServer* server, std::int32_t world_size) noexcept;
+
+  /// This process's part of a tensor. is_counted: the result is to be counters of the trace.
+  void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept;
+  /// Time that tensors took inside of the program's calls. Any thread.
+  void spend_on_tensors(std::uint64_t own_ns) noexcept { tensors_ns_.fetch_add(own_ns, std::memory_order_relaxed); }
 
   bool begin(std::int64_t step) noexcept override;
-  std::size_t block_bytes() const noexcept override { return bytes_of_block(slots_); }
+  std::size_t block_bytes() const noexcept override { return bytes_of_block(slots_, tail_ranks_); }
   void fill(std::span<std::byte> block) noexcept override;
   void fill_absent(std::span<std::byte> block) const noexcept override;
   void merge(const std::byte* theirs, std::byte* mine) const noexcept override { merge_blocks(theirs, mine); }
   void hear(std::span<const std::byte> merged) noexcept override;
   void obey(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
+  void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
+  void pulse() noexcept override;
+  std::vector<std::byte> take_letter() noexcept override;
+  void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override;
   void stop(const char* reason) noexcept override;
 
   /// After the last block.
@@ -73,6 +85,8 @@ class StepTalk final : public ControlPort {
     std::uint32_t counters_version;  ///< as places_version, of `counters`
     Counters counters;
     bool is_shown;
+    bool is_counted;
+    std::uint32_t named_version;  ///< as places_version, of what rank 0 knows of its name
     kernels::TensorStatistics statistics;  ///< since the step began
   };
   using Identity = std::tuple<TensorId, std::int32_t, TensorKind, bool, std::string_view>;
@@ -92,6 +106,9 @@ class StepTalk final : public ControlPort {
   std::optional<Problem> problem_of(const StepHeader& header);
   /// Under mutex_.
   void note(Problem problem, const std::string& example);
+  void name(Tensor& tensor);
+  void put_tail(std::span<std::byte> block);
+  void obey_wishes(std::span<const std::byte> merged) noexcept;
   void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
   void tell_tensor(const TensorSlot& slot);
   void tell_models(std::span<const std::byte> merged, const StepHeader& header);
@@ -103,7 +120,7 @@ class StepTalk final : public ControlPort {
   std::deque<Tensor> tensors_;
   std::map<Identity, std::size_t> by_identity_;
   std::unordered_map<std::uint64_t, std::size_t> by_key_;
-  std::atomic<std::uint64_t> statistics_ns_{0};
+  std::atomic<std::uint64_t> tensors_ns_{0};
   std::array<Complaint, kProblemCount> complaints_;
 
   // The rest is of the thread that begins steps.
@@ -119,12 +136,21 @@ class StepTalk final : public ControlPort {
   std::uint64_t step_ns_ = 0;
   std::uint64_t own_ns_ = 0;
   std::uint64_t wait_ns_ = 0;
+  std::uint64_t calls_ns_ = 0;   ///< in calls of MPI, since the last block
+  std::int64_t begin_realtime_ns_ = 0;  ///< as begin_ns_
+  std::int64_t told_realtime_ns_ = 0;   ///< of the step that the next block is of
+  std::uint64_t pulse_ns_ = 0;   ///< end of the last interval
+  Capture* capture_ = nullptr;   ///< nullptr: there is no live view
+  std::uint32_t tail_ranks_ = 0;
+  std::vector<std::byte> wishes_;  ///< that are obeyed
   std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed
   std::map<TensorKind, Counters> model_counters_;
   std::array<CounterId, 2> time_counters_{};
   bool has_time_counters_ = false;
 
   // Of rank 0.
+  LiveServer* server_ = nullptr;
+  std::vector<std::byte> own_wishes_;  ///< of the server's clients
   std::uint64_t capture_count_;
   ControlWord word_;
   std::uint32_t most_used_ = 0;

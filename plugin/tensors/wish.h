@@ -22,6 +22,7 @@ inline constexpr std::size_t kWishNameBytes = 72;  ///< with a final zero
 inline constexpr std::size_t kMostWishes = 64;
 inline constexpr std::uint64_t kMostWholeElements = 65'536;
 inline constexpr std::uint32_t kMostTiles = 4096;
+inline constexpr std::size_t kMostWishBytes = 16 + kMostWishes * 104;  ///< of pack_wishes()
 
 /// Plain bytes, copied between processes.
 struct Wish {
@@ -42,7 +43,8 @@ struct Wish {
   kernels::TileMethod method() const;
 };
 
-/// Fits a name that is too long for a wish: false.
+void set_method(Wish& wish, const kernels::TileMethod& method);
+/// False: the pattern is empty, too long for a wish, or has a zero in it.
 bool set_pattern(Wish& wish, std::string_view pattern);
 
 /// All wishes as bytes, and back. What is no list of wishes gives none; values out of range are left out.

@@ -1,0 +1,132 @@
+#include "kernels/tiles.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kernels/elements.h"
+
+namespace megascope::kernels {
+namespace {
+
+constexpr std::size_t kBatch = 256;  ///< elements that are made numbers at once
+
+/// The greater one, and NaN if either is.
+double greatest(double a, double b) { return a > b || a != a ? a : b; }
+double least(double a, double b) { return a < b || a != a ? a : b; }
+
+TileState state_of_deviations(const double* values, std::size_t count) {
+  TileState state{.count = static_cast<double>(count), .a = 0.0, .b = 0.0};
+  for (std::size_t i = 0; i < count; ++i) state.a += values[i];
+  state.a /= state.count;
+  for (std::size_t i = 0; i < count; ++i) state.b += (values[i] - state.a) * (values[i] - state.a);
+  return state;
+}
+
+/// count: > 0.
+TileState state_of(TileReduction reduction, const double* values, std::size_t count) {
+  TileState state{.count = static_cast<double>(count), .a = 0.0, .b = 0.0};
+  switch (reduction) {
+    case TileReduction::kStd: return state_of_deviations(values, count);
+    case TileReduction::kMax:
+    case TileReduction::kMin:
+      state.a = values[0];
+      for (std::size_t i = 1; i < count; ++i) state.a = reduction == TileReduction::kMax ? greatest(state.a, values[i]) : least(state.a, values[i]);
+      return state;
+    case TileReduction::kNorm:
+    case TileReduction::kRms:
+      for (std::size_t i = 0; i < count; ++i) state.a += values[i] * values[i];
+      return state;
+    default:
+      for (std::size_t i = 0; i < count; ++i) state.a += values[i];
+      return state;
+  }
+}
+
+template <class Element>
+void load_batch(const unsigned char* at, std::int64_t stride, std::size_t count, bool has_abs, double* values) {
+  const std::int64_t bytes = stride * static_cast<std::int64_t>(sizeof(typename Element::Type));
+  if (stride == 1) {
+    std::array<typename Element::Type, kBatch> stored;
+    std::memcpy(stored.data(), at, count * sizeof stored[0]);
+    for (std::size_t i = 0; i < count; ++i) values[i] = Element::value(stored[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i, at += bytes) values[i] = load<Element>(at);
+  }
+  if (!has_abs) return;
+  for (std::size_t i = 0; i < count; ++i) values[i] = std::abs(values[i]);
+}
+
+struct Row {
+  const unsigned char* data;
+  std::int64_t stride;
+  std::uint64_t start;
+  std::uint64_t count;
+};
+
+template <class Element>
+void add_row(const TileMethod& method, const TileGrid& grid, const Row& row, std::uint64_t first_tile, TileState* states) {
+  constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
+  std::array<double, kBatch> values;
+  std::uint64_t done = 0;
+  while (done < row.count) {
+    const std::uint64_t index = row.start + done;
+    const std::uint64_t tile = index / grid.width;
+    const std::uint64_t left_in_tile = (tile + 1) * grid.width - index;
+    const std::uint64_t count = std::min({left_in_tile, row.count - done, std::uint64_t{kBatch}});
+    load_batch<Element>(row.data + static_cast<std::int64_t>(done) * row.stride * kBytes, row.stride, count, method.has_abs_before, values.data());
+    merge_tiles(method, state_of(method.reduction, values.data(), count), states[tile - first_tile]);
+    done += count;
+  }
+}
+
+}  // namespace
+
+TileGrid TileGrid::of(std::uint64_t extent, std::uint64_t tiles) {
+  return {extent, extent == 0 ? 1 : (extent - 1) / std::max<std::uint64_t>(tiles, 1) + 1};
+}
+
+void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType type, const void* data, std::int64_t stride,
+                  std::uint64_t start, std::uint64_t count, std::uint64_t first_tile, TileState* states) noexcept {
+  const Row row{static_cast<const unsigned char*>(data), stride, start, count};
+  with_elements(type, [&](auto element) { add_row<decltype(element)>(method, grid, row, first_tile, states); });
+}
+
+void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept {
+  if (theirs.count == 0.0) return;
+  if (mine.count == 0.0) {
+    mine = theirs;
+    return;
+  }
+  switch (method.reduction) {
+    case TileReduction::kMax: mine.a = greatest(mine.a, theirs.a); break;
+    case TileReduction::kMin: mine.a = least(mine.a, theirs.a); break;
+    case TileReduction::kStd: {  // Chan, Golub, LeVeque: Algorithms for computing the sample variance (1983)
+      const double count = mine.count + theirs.count;
+      const double apart = theirs.a - mine.a;
+      mine.b += theirs.b + apart * apart * mine.count * theirs.count / count;
+      mine.a += apart * theirs.count / count;
+      break;
+    }
+    default: mine.a += theirs.a;
+  }
+  mine.count += theirs.count;
+}
+
+double finish_tile(const TileMethod& method, const TileState& state) noexcept {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double value = state.a;
+  switch (method.reduction) {
+    case TileReduction::kMean: value = state.count == 0.0 ? kNone : state.a / state.count; break;
+    case TileReduction::kRms: value = state.count == 0.0 ? kNone : std::sqrt(state.a / state.count); break;
+    case TileReduction::kStd: value = state.count < 2.0 ? kNone : std::sqrt(state.b / (state.count - 1.0)); break;
+    case TileReduction::kNorm: value = std::sqrt(state.a); break;
+    case TileReduction::kMax:
+    case TileReduction::kMin: value = state.count == 0.0 ? kNone : state.a; break;
+    default: break;
+  }
+  return method.has_abs_after ? std::abs(value) : value;
+}
+
+}  // namespace megascope::kernels

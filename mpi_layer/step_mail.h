@@ -1,0 +1,53 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <span>
+#include <vector>
+
+#include "core/lifecycle/control_port.h"
+
+namespace megascope::mpi {
+
+/// Letters from all ranks to rank 0 (ControlPort::take_letter), one at a time from each, by nonblocking messages that go on at
+/// boundaries. Nobody waits but in finish(). One thread at a time.
+class StepMail {
+ public:
+  /// comm: of ours, that no other such message goes over; null handle: there is only this rank. Both outlive the object.
+  StepMail(ControlPort& port, MPI_Comm comm, bool is_alone);
+
+  /// Sends what there is to send, and on rank 0 takes what has come. False: MPI failed.
+  bool progress() noexcept;
+  std::uint64_t sent_count() const { return sent_count_; }
+  /// Together, once: each rank sends what is left, and rank 0 takes it. sent_count: of all ranks together before this. False: MPI failed.
+  bool finish(std::uint64_t sent_count) noexcept;
+
+ private:
+  struct Arrival {
+    std::vector<std::byte> bytes;
+    MPI_Request request{};
+    std::int32_t from = 0;
+  };
+  bool send() noexcept;
+  bool start() noexcept;
+  bool receive() noexcept;
+  bool accept(bool& has_message) noexcept;
+  bool deliver() noexcept;
+
+  ControlPort& port_;
+  MPI_Comm comm_;
+  bool is_alone_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::vector<std::byte> letter_;   ///< on its way
+  MPI_Request request_;
+  std::uint64_t sent_count_ = 0;
+  std::list<Arrival> arrivals_;     ///< being received, in order of their matching
+  std::size_t arriving_bytes_ = 0;
+  std::uint64_t received_count_ = 0;
+};
+
+}  // namespace megascope::mpi

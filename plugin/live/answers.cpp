@@ -1,0 +1,94 @@
+#include "plugin/live/answers.h"
+
+#include <array>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/live/bounds.h"
+#include "plugin/live/hub.h"
+#include "plugin/live/page.h"
+#include "plugin/tensors/wish.h"
+
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array kMethods{"mean", "max", "min", "std", "norm", "sum", "absmax", "rms"};
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json run_json(const Hub& hub) {
+  const LiveSettings& settings = hub.settings();
+  std::set<std::string> hosts;
+  for (const LiveRank& rank : settings.ranks) hosts.insert(rank.host);
+  return {{"program", settings.program},
+          {"command", settings.command_line},
+          {"run_id", settings.run_id},
+          {"ranks", settings.world_size},
+          {"hosts", hosts},
+          {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
+          {"running", hub.is_running()},
+          {"megascope", MEGASCOPE_VERSION},
+          {"control", {{"generate", false}}}};
+}
+
+Json bounds_json() {
+  return {{"clients", kMostClients},
+          {"panels", kMostPanels},
+          {"names", kMostNames},
+          {"name_bytes", tensors::kWishNameBytes - 1},
+          {"wishes", tensors::kMostWishes},
+          {"credits", kMostCredits},
+          {"message_bytes", kMostMessageBytes},
+          {"messages_per_second", kMessagesPerSecond},
+          {"frame_bytes", kMostFrameBytes},
+          {"steps", kMostSteps},
+          {"series_bytes", kMostSeriesBytes},
+          {"tiles", tensors::kMostTiles},
+          {"whole_elements", tensors::kMostWholeElements}};
+}
+
+Json ranks_json(const LiveSettings& settings) {
+  Json list = Json::array();
+  for (const LiveRank& rank : settings.ranks) list.push_back({{"rank", rank.world_rank}, {"host", rank.host}, {"pid", rank.pid}, {"place", rank.place}});
+  return list;
+}
+
+Json tensors_json(const TensorCatalog& catalog) {
+  Json list = Json::array();
+  for (std::uint32_t id = 0; id < catalog.size(); ++id) {
+    if (catalog[id].is_named) list.push_back(catalog.json_of(id));
+  }
+  return list;
+}
+
+Json counters_json(const CounterCatalog& catalog) {
+  Json list = Json::array();
+  for (std::uint32_t id = 0; id < catalog.size(); ++id) list.push_back(catalog.json_of(id));
+  return list;
+}
+
+}  // namespace
+
+std::string hello_text(const Hub& hub) {
+  return dumped({{"type", "hello"}, {"protocol", 1}, {"megascope", MEGASCOPE_VERSION}, {"run", run_json(hub)}, {"bounds", bounds_json()}});
+}
+
+Answer error_answer(unsigned status, const std::string& text) { return {.status = status, .body = dumped({{"error", text}})}; }
+
+Answer answer_to(std::string_view path, const Hub& hub) {
+  if (path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(page())};
+  if (path == "/metrics") return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(hub)};
+  if (path == "/api/v1/run") return {.body = dumped(run_json(hub))};
+  if (path == "/api/v1/ranks") return {.body = dumped(ranks_json(hub.settings()))};
+  if (path == "/api/v1/tensors") return {.body = dumped(tensors_json(hub.store().tensors))};
+  if (path == "/api/v1/counters") return {.body = dumped(counters_json(hub.store().counters))};
+  if (path == "/api/v1/options") return {.body = dumped({{"bounds", bounds_json()}, {"methods", kMethods}, {"kinds", kTensorKindNames}})};
+  if (path == "/ws/v1") return error_answer(426, "This path is for WebSocket.");
+  return error_answer(404, "There is no such path.");
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,95 @@
+#include "plugin/live/cells.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace megascope::live {
+namespace {
+
+using kernels::TileMethod;
+using kernels::TileReduction;
+using kernels::TileState;
+
+TileState state_at(const float* cell, std::uint32_t columns) {
+  if (columns == 1) return {.count = 1.0, .a = cell[0]};
+  return {.count = cell[0], .a = cell[1], .b = cell[2]};
+}
+
+/// Row by row, as the last tile may be narrower. Count: of a whole tile.
+void finish_row(const TileMethod& method, double count, std::span<float> cells) {
+  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, {.count = count, .a = cell}));
+}
+
+/// By far the most asked for: as finish_tile(), in lanes.
+void finish_means(double count, std::span<float> cells) {
+  for (float& cell : cells) cell = static_cast<float>(static_cast<double>(cell) / count);
+}
+
+void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std::vector<float>& cells) {
+  const std::size_t count = cells.size() / 3;
+  const std::uint64_t columns = grid.count();
+  for (std::size_t i = 0; i < count; ++i) {
+    const TileState state = state_at(cells.data() + 3 * i, 3);
+    const bool is_whole = state.count == static_cast<double>(grid.width_of(i % columns));
+    cells[i] = is_whole ? static_cast<float>(kernels::finish_tile(method, state)) : std::numeric_limits<float>::quiet_NaN();
+  }
+  cells.resize(count);
+}
+
+}  // namespace
+
+void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
+  for (std::size_t i = 0; i < is_filled.size(); ++i) {
+    const float* const theirs = from.data() + i * columns;
+    float* const mine = to + i * columns;
+    if (is_filled[i] == 0) {
+      std::copy_n(theirs, columns, mine);
+      continue;
+    }
+    TileState merged = state_at(mine, columns);
+    kernels::merge_tiles(method, state_at(theirs, columns), merged);
+    if (columns == 1) {
+      mine[0] = static_cast<float>(merged.a);
+    } else {
+      mine[0] = static_cast<float>(merged.count);
+      mine[1] = static_cast<float>(merged.a);
+      mine[2] = static_cast<float>(merged.b);
+    }
+  }
+}
+
+void spoil_edges(std::span<const std::uint8_t> is_filled, std::vector<float>& cells) {
+  const std::size_t columns = is_filled.size();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t at = i % columns;
+    const bool lacks_left = at > 0 && is_filled[at - 1] == 0;
+    const bool lacks_right = at + 1 < columns && is_filled[at + 1] == 0;
+    if (lacks_left || lacks_right) cells[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+void finish_cells(const TileMethod& method, const kernels::TileGrid& grid, std::uint32_t columns, std::vector<float>& cells) {
+  const std::size_t row = grid.count();
+  if (row == 0 || cells.size() % (row * columns) != 0) return;
+  if (columns != 1) return finish_states(method, grid, cells);
+  const bool is_as_it_is = !method.has_abs_after && (method.reduction == TileReduction::kSum || method.reduction == TileReduction::kMax ||
+                                                     method.reduction == TileReduction::kMin);
+  if (is_as_it_is) return;
+  const bool is_mean = method.reduction == TileReduction::kMean && !method.has_abs_after;
+  const auto finish = [&](std::uint64_t width, std::span<float> some) {
+    if (is_mean) finish_means(static_cast<double>(width), some);
+    else finish_row(method, static_cast<double>(width), some);
+  };
+  for (std::size_t at = 0; at < cells.size(); at += row) {
+    finish(grid.width, {cells.data() + at, row - 1});
+    finish(grid.width_of(row - 1), {cells.data() + at + row - 1, 1});
+  }
+}
+
+void keep_first_column(std::uint32_t columns, std::vector<float>& cells) {
+  const std::size_t count = cells.size() / columns;
+  for (std::size_t i = 0; i < count; ++i) cells[i] = cells[i * columns];
+  cells.resize(count);
+}
+
+}  // namespace megascope::live

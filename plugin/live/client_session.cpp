@@ -1,0 +1,125 @@
+#include "plugin/live/client_session.h"
+
+#include <chrono>
+#include <utility>
+
+namespace megascope::live {
+namespace {
+
+namespace beast = boost::beast;
+namespace websocket = beast::websocket;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer
+
+}  // namespace
+
+ClientSession::ClientSession(Loop& loop, beast::tcp_stream stream, Hub::ClientId id)
+    : loop_(loop), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
+  loop_.count_connection(1);
+  loop_.add(this);
+}
+
+ClientSession::~ClientSession() {
+  loop_.count_connection(-1);
+  loop_.hub().disconnect(id_);
+  loop_.publish_wishes();
+  loop_.remove(this);
+}
+
+void ClientSession::set_options() {
+  websocket::stream_base::timeout timeout{};
+  timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
+  timeout.idle_timeout = kPatience;  // a ping goes out at half of it
+  timeout.keep_alive_pings = true;
+  socket_.set_option(timeout);
+  socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) { response.set(beast::http::field::cache_control, "no-store"); }));
+  socket_.read_message_max(kMostMessageBytes);
+  socket_.auto_fragment(false);
+  error_code ignored;
+  beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
+  // Pings count as messages, as each is answered.
+  socket_.control_callback([this](websocket::frame_type, beast::string_view) {
+    if (!loop_.hub().count_message(id_, now_since_epoch_ns())) refuse();
+  });
+}
+
+void ClientSession::start(beast::http::request<beast::http::empty_body> request) {
+  set_options();
+  auto kept = std::make_shared<beast::http::request<beast::http::empty_body>>(std::move(request));
+  socket_.async_accept(*kept, [self = shared_from_this(), kept](const error_code& error) {
+    if (error) return;
+    self->is_open_ = true;
+    self->read();
+    self->serve();
+  });
+}
+
+void ClientSession::read() {
+  socket_.async_read(buffer_, [self = shared_from_this()](const error_code& error, std::size_t) {
+    if (error) return self->give_up();  // Beast has said why: 1002, 1007, 1009
+    self->on_message();
+  });
+}
+
+void ClientSession::on_message() {
+  if (is_closing_ || is_refused_) return;
+  if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
+  const boost::asio::const_buffer bytes = buffer_.data();
+  const bool may_stay = loop_.hub().receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
+  buffer_.consume(buffer_.size());
+  loop_.publish_wishes();
+  if (!may_stay) return refuse();
+  serve();
+  read();
+}
+
+void ClientSession::refuse() {
+  is_refused_ = true;
+  serve();
+}
+
+void ClientSession::serve() {
+  if (!is_open_ || is_sending_ || is_closing_) return;
+  message_ = {};
+  if (is_refused_) {
+    message_.is_text = loop_.hub().next_reply(id_, message_.text);
+    return message_.is_text ? send() : close(websocket::close_code::policy_error, "too many messages");
+  }
+  if (loop_.hub().next(id_, now_since_epoch_ns(), message_)) return send();
+  if (loop_.hub().has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
+}
+
+void ClientSession::send() {
+  is_sending_ = true;
+  patience_.expires_after(kPatience);
+  patience_.async_wait([weak = weak_from_this()](const error_code& error) {
+    const std::shared_ptr<ClientSession> self = weak.lock();
+    if (!error && self && self->is_sending_) self->give_up();
+  });
+  socket_.text(message_.is_text);
+  const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text) : boost::asio::buffer(message_.frame);
+  socket_.async_write(bytes, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_sent(error); });
+}
+
+void ClientSession::on_sent(const error_code& error) {
+  is_sending_ = false;
+  patience_.cancel();
+  if (error) return give_up();
+  serve();
+}
+
+void ClientSession::close(websocket::close_code code, const char* reason) {
+  if (std::exchange(is_closing_, true)) return;
+  socket_.async_close(websocket::close_reason(code, reason), [self = shared_from_this()](const error_code&) { self->give_up(); });
+}
+
+/// All that is under way ends with an error, and with it the session.
+void ClientSession::give_up() {
+  is_closing_ = true;
+  patience_.cancel();
+  beast::get_lowest_layer(socket_).close();
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plugin/live/bounds.h"
+
+/// What of a run is kept for clients that come later or are behind. One thread.
+namespace megascope::live {
+
+/// The newest entries that fit; each has a number, counted from 0, under which readers remember how far they are.
+template <class Entry>
+class Log {
+ public:
+  Log() = default;
+  Log(std::size_t most_bytes, std::size_t most_steps) : most_bytes_(most_bytes), most_steps_(most_steps) {}
+
+  void add(Entry entry) {
+    if (entries_.empty() || entries_.back().step != entry.step) ++steps_;
+    bytes_ += entry.bytes();
+    entries_.push_back(std::move(entry));
+    while (entries_.size() > 1 && (bytes_ > most_bytes_ || steps_ > most_steps_)) forget_first();
+  }
+  std::uint64_t first() const { return first_; }
+  std::uint64_t end() const { return first_ + entries_.size(); }
+  const Entry& at(std::uint64_t number) const { return entries_[number - first_]; }
+  bool is_empty() const { return entries_.empty(); }
+  const Entry& back() const { return entries_.back(); }
+  std::uint64_t since(std::int64_t step) const {
+    std::uint64_t number = first_;
+    while (number < end() && at(number).step < step) ++number;
+    return number;
+  }
+
+ private:
+  void forget_first() {
+    if (entries_.size() > 1 && entries_[0].step != entries_[1].step) --steps_;
+    bytes_ -= entries_.front().bytes();
+    entries_.pop_front();
+    ++first_;
+  }
+
+  std::deque<Entry> entries_;
+  std::size_t most_bytes_ = kMostSeriesBytes;
+  std::size_t most_steps_ = kMostSteps;
+  std::size_t bytes_ = 0;
+  std::size_t steps_ = 0;  ///< how often the step changes from one entry to the next, and 1
+  std::uint64_t first_ = 0;
+};
+
+inline constexpr std::array<std::string_view, 3> kTimeColumns{"step_ms", "mpi_ms", "own_ms"};
+inline constexpr std::array<std::string_view, 7> kStatisticsColumns{"count", "nan", "infinite", "min", "max", "mean", "norm"};
+
+struct StepEntry {
+  std::int64_t step = 0;
+  double begin_ms = 0.0;      ///< since the epoch; NaN: not known
+  std::vector<float> times;   ///< [kTimeColumns][ranks], NaN: not known
+  std::size_t bytes() const { return sizeof *this + times.size() * sizeof(float); }
+};
+struct CounterEntry {
+  std::int64_t step = 0;
+  std::uint32_t id = 0;
+  double value = 0.0;
+  static constexpr std::size_t bytes() { return sizeof(CounterEntry); }
+};
+struct StatisticsEntry {
+  std::int64_t step = 0;
+  std::uint32_t id = 0;
+  std::array<double, kStatisticsColumns.size()> values{};
+  static constexpr std::size_t bytes() { return sizeof(StatisticsEntry); }
+};
+
+struct History {
+  Log<StepEntry> steps;
+  Log<CounterEntry> counters;
+  Log<StatisticsEntry> statistics;
+};
+
+}  // namespace megascope::live

@@ -1,0 +1,131 @@
+#include "plugin/live/http_session.h"
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/read.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+
+#include "plugin/live/client_session.h"
+
+namespace megascope::live {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
+constexpr std::chrono::seconds kPatience{kIdleSeconds};
+
+std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+template <class Request>
+Credentials credentials_of(const Request& request) {
+  return {.target = view_of(request.target()),
+          .authorization = view_of(request[http::field::authorization]),
+          .host = view_of(request[http::field::host]),
+          .origin = view_of(request[http::field::origin]),
+          .has_origin = request.count(http::field::origin) != 0,
+          .has_one_host = request.count(http::field::host) == 1 && request.count(http::field::origin) <= 1};
+}
+
+/// host: as the client named this server, known by then; empty: it was refused. One-file pages have their scripts and styles inline.
+template <class Fields>
+void set_headers(Fields& fields, const Answer& answer, const std::string& host) {
+  const std::string socket = host.empty() ? std::string() : " ws://" + host + " wss://" + host;
+  fields.set(http::field::content_type, answer.type);
+  fields.set(http::field::cache_control, "no-store");
+  fields.set("Content-Security-Policy", "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+             "connect-src 'self'" + socket + "; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+  fields.set("X-Content-Type-Options", "nosniff");
+  fields.set("Referrer-Policy", "no-referrer");
+  fields.set("Cross-Origin-Resource-Policy", "same-origin");
+  fields.set("Cross-Origin-Opener-Policy", "same-origin");
+  if (answer.status == 401) fields.set(http::field::www_authenticate, "Bearer");
+  if (answer.status == 405) fields.set(http::field::allow, "GET, HEAD");
+  if (answer.status == 426) fields.set(http::field::upgrade, "websocket");
+}
+
+}  // namespace
+
+HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket) : loop_(loop), stream_(std::move(socket)), buffer_(2 * kMostHeaderBytes) {
+  loop_.count_connection(1);
+}
+
+HttpSession::~HttpSession() { loop_.count_connection(-1); }
+
+void HttpSession::start() {
+  error_code ignored;
+  stream_.socket().set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  parser_.emplace();
+  parser_->header_limit(kMostHeaderBytes);
+  parser_->body_limit(0);
+  stream_.expires_after(kHandshake);  // for all of it, however slowly it comes
+  http::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_request(error); });
+}
+
+void HttpSession::on_request(const error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
+    return send(error_answer(431, "The request's header has more than 8 KiB."), true, {});
+  if (error.category() == http::make_error_code(http::error::end_of_stream).category() && error != http::error::end_of_stream &&
+      error != http::error::partial_message)
+    return send(error_answer(400, "The request is no HTTP/1.1."), true, {});
+  if (!error) judge(parser_->release());
+}
+
+void HttpSession::judge(Request&& request) {
+  const bool is_get = request.method() == http::verb::get;
+  const bool has_body = request.method() != http::verb::head;
+  const Refusal refusal = loop_.access().judge(credentials_of(request));
+  if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
+  const std::string host(view_of(request[http::field::host]));
+  if (!is_get && has_body) return send(error_answer(405, "Only GET and HEAD are there."), true, host);
+  const std::string path(path_of(view_of(request.target())));
+  if (path != "/ws/v1" || !beast::websocket::is_upgrade(request)) return send(answer_to(path, loop_.hub()), has_body, host);
+  if (buffer_.size() != 0) return send(error_answer(400, "A client speaks before it is answered."), true, host);
+  const std::optional<Hub::ClientId> id = loop_.hub().is_running() ? loop_.hub().connect(now_since_epoch_ns()) : std::nullopt;
+  if (!id) return send(error_answer(503, "There are 8 clients already, or the run has ended."), true, host);
+  stream_.expires_never();
+  std::make_shared<ClientSession>(loop_, std::move(stream_), *id)->start(std::move(request));
+}
+
+void HttpSession::send(Answer answer, bool has_body, const std::string& host) {
+  const auto fill = [&](auto& response) {
+    response.version(11);
+    response.result(answer.status);
+    response.keep_alive(false);
+    set_headers(response, answer, host);
+    response.content_length(answer.body.size());
+  };
+  if (has_body) {
+    auto response = std::make_shared<http::response<http::string_body>>();
+    fill(*response);
+    response->body() = std::move(answer.body);
+    write(std::move(response));
+  } else {
+    auto response = std::make_shared<http::response<http::empty_body>>();
+    fill(*response);
+    write(std::move(response));
+  }
+}
+
+template <class Response>
+void HttpSession::write(std::shared_ptr<Response> response) {
+  stream_.expires_after(kPatience);
+  Response& content = *response;
+  http::async_write(stream_, content, [self = shared_from_this(), response](const error_code&, std::size_t) { self->finish(); });
+}
+
+/// What the client still sends is read before the socket goes, as the kernel would reset the connection and it may lose the answer.
+void HttpSession::finish() {
+  error_code ignored;
+  stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  stream_.expires_after(std::chrono::seconds(1));
+  buffer_.clear();
+  boost::asio::async_read(stream_, buffer_, [self = shared_from_this()](const error_code&, std::size_t) {});
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "plugin/live/answers.h"
+#include "plugin/live/loop.h"
+
+namespace megascope::live {
+
+/// One connection: one request, which is judged, and answered or becomes a ClientSession. The loop's thread.
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket);
+  ~HttpSession();
+  HttpSession(const HttpSession&) = delete;
+  HttpSession& operator=(const HttpSession&) = delete;
+
+  void start();
+
+ private:
+  using Request = boost::beast::http::request<boost::beast::http::empty_body>;
+
+  void on_request(const boost::system::error_code& error);
+  void judge(Request&& request);
+  void send(Answer answer, bool has_body, const std::string& host);
+  template <class Response>
+  void write(std::shared_ptr<Response> response);
+  void finish();
+
+  Loop& loop_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
+};
+
+}  // namespace megascope::live

@@ -1,0 +1,222 @@
+#include "plugin/live/hub.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/live/answers.h"
+#include "plugin/live/bounds.h"
+#include "plugin/live/requests.h"
+
+/// What clients say, and what each is to get next.
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kNamesAMessage = 256;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+std::string dumped(const Json& message) { return message.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string error_text(const std::string& text, const std::string& panel) {
+  Json message{{"type", "error"}, {"text", text}};
+  if (!panel.empty()) message["panel"] = panel;
+  return dumped(message);
+}
+
+}  // namespace
+
+Hub::Hub(LiveSettings settings) : settings_(std::move(settings)) { store_.ranks = static_cast<std::uint32_t>(std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks))); }
+
+std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
+  if (clients_.size() >= kMostClients) return std::nullopt;
+  const ClientId id = next_client_++;
+  Client& client = clients_[id];
+  client.message_room = kMessageBurst;
+  client.room_since_ns = now_ns;
+  client.told_events = first_event_;
+  reply(client, hello_text(*this));
+  return id;
+}
+
+void Hub::disconnect(ClientId id) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  for (const auto& [name, panel] : found->second.panels) release(panel.wishes());
+  clients_.erase(found);
+}
+
+/// A client that asks on without reading is closed (receive()); what it is told unasked is bounded here.
+void Hub::reply(Client& client, std::string text) {
+  if (client.reply_bytes > kMostReplyBytes) return count_drop("texts for clients that do not read", 1);
+  client.reply_bytes += text.size();
+  client.replies.push_back(std::move(text));
+}
+
+/// A bucket that is filled at the rate and holds a burst.
+bool Hub::may_speak(Client& client, std::int64_t now_ns) {
+  const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - client.room_since_ns, 0)) / static_cast<double>(kSecondNs);
+  client.message_room = std::min(kMessageBurst, client.message_room + seconds * kMessagesPerSecond);
+  client.room_since_ns = now_ns;
+  if (client.message_room < 1.0) return false;
+  client.message_room -= 1.0;
+  return true;
+}
+
+bool Hub::count_message(ClientId id, std::int64_t now_ns) {
+  const auto found = clients_.find(id);
+  return found != clients_.end() && may_speak(found->second, now_ns);
+}
+
+bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return false;
+  Client& client = found->second;
+  if (!may_speak(client, now_ns)) {
+    reply(client, error_text("More than 100 messages a second.", {}));
+    return false;
+  }
+  const Request request = read_request(text);
+  if (const auto* bad = std::get_if<BadRequest>(&request)) {
+    reply(client, error_text(bad->text, bad->panel));
+  } else if (const auto* wanted = std::get_if<Subscribe>(&request)) {
+    subscribe(client, *wanted);
+  } else if (const auto* unwanted = std::get_if<Unsubscribe>(&request)) {
+    if (!client.panels.contains(unwanted->panel)) reply(client, error_text("There is no such panel.", unwanted->panel));
+    unsubscribe(client, unwanted->panel);
+  } else if (const auto* credit = std::get_if<Credit>(&request)) {
+    const auto panel = client.panels.find(credit->panel);
+    if (panel == client.panels.end()) reply(client, error_text("There is no such panel.", credit->panel));
+    else panel->second.add_credits(credit->frames);
+  } else if (const auto* ping = std::get_if<Ping>(&request)) {
+    reply(client, ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
+  }
+  return client.reply_bytes <= kMostReplyBytes;
+}
+
+void Hub::release(const std::vector<std::uint32_t>& wishes) {
+  store_.wishes.release(wishes);
+  for (const std::uint32_t wish : wishes) {
+    if (store_.wishes.find(wish) != nullptr) continue;
+    store_.shelf.forget(wish);
+    too_large_.erase(wish);
+    joiner_.forget(wish);
+  }
+}
+
+void Hub::unsubscribe(Client& client, const std::string& panel) {
+  const auto found = client.panels.find(panel);
+  if (found == client.panels.end()) return;
+  release(found->second.wishes());
+  client.panels.erase(found);
+}
+
+void Hub::subscribe(Client& client, const Subscribe& request) {
+  const auto former = client.panels.find(request.panel);
+  if (former == client.panels.end() && client.panels.size() >= kMostPanels)
+    return reply(client, error_text("There are " + std::to_string(kMostPanels) + " panels, and no more are allowed.", request.panel));
+  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(wishes_of(request));
+  if (!wishes) {
+    const std::string most = std::to_string(tensors::kMostWishes);
+    return reply(client, error_text("All clients together want " + most + " different things, and no more are allowed.", request.panel));
+  }
+  unsubscribe(client, request.panel);  // after, so that what both want goes on
+  const Panel& panel = client.panels.emplace(request.panel, Panel(request, std::move(*wishes), store_)).first->second;
+  reply(client, dumped({{"type", "subscribed"}, {"panel", request.panel}, {"matches", panel.matches(store_)}}));
+}
+
+bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return false;
+  Client& client = found->second;
+  message.is_text = next_text(client, now_ns, message.text);
+  if (message.is_text || next_frame(client, message.frame)) {
+    sent_bytes_ += message.is_text ? message.text.size() : message.frame.size();
+    return true;
+  }
+  if (!has_ended_ || std::exchange(client.has_heard_end, true)) return false;
+  message.is_text = true;
+  message.text = end_text_;
+  return true;
+}
+
+bool Hub::has_heard_all(ClientId id) const {
+  const auto found = clients_.find(id);
+  return found == clients_.end() || found->second.has_heard_end;
+}
+
+bool Hub::next_reply(ClientId id, std::string& text) {
+  const auto found = clients_.find(id);
+  return found != clients_.end() && take_reply(found->second, text);
+}
+
+bool Hub::take_reply(Client& client, std::string& text) {
+  if (client.replies.empty()) return false;
+  text = std::move(client.replies.front());
+  client.replies.pop_front();
+  client.reply_bytes -= text.size();
+  return true;
+}
+
+bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
+  if (take_reply(client, text)) return true;
+  if (next_names(client, text)) return true;
+  client.told_events = std::max(client.told_events, first_event_);
+  if (client.told_events < first_event_ + events_.size()) {
+    text = events_[client.told_events++ - first_event_];
+    return true;
+  }
+  return next_drops(client, now_ns, text);
+}
+
+bool Hub::next_names(Client& client, std::string& text) {
+  const std::vector<std::uint32_t>& learned = store_.tensors.learned();
+  Json list = Json::array();
+  for (; client.told_tensors < learned.size() && list.size() < kNamesAMessage; ++client.told_tensors)
+    list.push_back(store_.tensors.json_of(learned[client.told_tensors]));
+  if (!list.empty()) {
+    text = dumped({{"type", "tensors"}, {"tensors", std::move(list)}});
+    return true;
+  }
+  for (; client.told_counters < store_.counters.size() && list.size() < kNamesAMessage; ++client.told_counters)
+    list.push_back(store_.counters.json_of(static_cast<std::uint32_t>(client.told_counters)));
+  if (list.empty()) return false;
+  text = dumped({{"type", "counters"}, {"counters", std::move(list)}});
+  return true;
+}
+
+bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
+  if (now_ns - client.drops_told_ns < kSecondNs) return false;
+  for (const auto& [reason, count] : drops_) {
+    std::uint64_t& told = client.told_drops[reason];
+    if (told == count) continue;
+    told = count;
+    client.drops_told_ns = now_ns;
+    text = dumped({{"type", "drops"}, {"reason", reason}, {"count", count}});
+    return true;
+  }
+  return false;
+}
+
+/// Panels in turn, beginning behind the one that was served last.
+bool Hub::next_frame(Client& client, std::vector<std::byte>& frame) {
+  auto at = client.panels.upper_bound(client.last_panel);
+  for (std::size_t tried = 0; tried < client.panels.size(); ++tried, ++at) {
+    if (at == client.panels.end()) at = client.panels.begin();
+    std::string problem;
+    std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number, problem);
+    if (!problem.empty()) reply(client, dumped({{"type", "notice"}, {"panel", at->first}, {"text", problem}}));
+    if (!made) continue;
+    frame = std::move(*made);
+    client.last_panel = at->first;
+    ++client.frame_number;
+    ++sent_frames_;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace megascope::live

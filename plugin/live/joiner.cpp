@@ -1,0 +1,171 @@
+#include "plugin/live/joiner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "plugin/live/bounds.h"
+#include "plugin/live/cells.h"
+
+namespace megascope::live {
+namespace {
+
+constexpr std::size_t kMostPlaces = 65'536;
+
+std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first, std::size_t last) {
+  std::uint64_t cells = 1;
+  for (std::size_t d = first; d < last; ++d) cells *= shape[d];
+  return cells;
+}
+
+}  // namespace
+
+Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMethod& method, std::int64_t now_ns) {
+  Open open;
+  open.method = method;
+  open.parts = part.parts;
+  open.columns = part.columns;
+  open.tile_extent = part.tile_extent;
+  open.split_dimension = part.split_dimension;
+  open.since_ns = now_ns;
+  View& view = open.view;
+  view.wish = part.wish;
+  view.key = part.key;
+  view.step = part.step;
+  view.micro_batch = part.micro_batch;
+  view.replica = part.replica;
+  view.begin_ns = part.realtime_ns;
+  view.tile_width = part.tile_width;
+  view.full_shape = part.full_shape;
+  view.shape = part.whole_shape;
+  if (part.split_dimension < 0) return open;
+  open.is_filled.resize(part.whole_shape[static_cast<std::size_t>(part.split_dimension)]);
+  view.values.resize(product(part.whole_shape, 0, part.whole_shape.size()) * part.columns, std::numeric_limits<float>::quiet_NaN());
+  return open;
+}
+
+/// Of the view that other parts are of.
+bool Joiner::fits(const Open& open, const tensors::ViewPart& part) {
+  return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension && open.columns == part.columns &&
+         open.view.tile_width == part.tile_width && open.tile_extent == part.tile_extent;
+}
+
+void Joiner::put(Open& open, const tensors::ViewPart& part) {
+  const auto split = static_cast<std::size_t>(part.split_dimension);
+  const std::size_t inner = product(part.shape, split + 1, part.shape.size()) * part.columns;
+  const std::size_t rows = product(part.shape, 0, split);
+  const std::size_t from_row = part.shape[split] * inner;
+  const std::size_t to_row = part.whole_shape[split] * inner;
+  const bool may_share = part.tile_width != 0 && split + 1 == part.shape.size();
+  for (const tensors::PartStretch& stretch : part.stretches) {
+    const float* from = part.elements.data() + stretch.start * inner;
+    float* to = open.view.values.data() + stretch.whole_start * inner;
+    const std::span filled(open.is_filled.data() + stretch.whole_start, stretch.count);
+    for (std::size_t row = 0; row < rows; ++row, from += from_row, to += to_row) {
+      if (may_share) merge_cells(open.method, part.columns, filled, {from, stretch.count * inner}, to);
+      else std::copy_n(from, stretch.count * inner, to);
+    }
+    std::ranges::fill(filled, std::uint8_t{1});
+  }
+}
+
+ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
+  View& view = open.view;
+  view.end_ns = now_ns;
+  std::ranges::sort(view.ranks);
+  const auto here = static_cast<std::uint32_t>(view.ranks.size());
+  view.missing = open.split_dimension < 0 ? 0 : open.parts - std::min(open.parts, here);
+  if (view.tile_width != 0) {
+    const bool is_split_in_tiles = open.split_dimension >= 0 && static_cast<std::size_t>(open.split_dimension) + 1 == view.shape.size();
+    if (view.missing != 0 && is_split_in_tiles && open.columns == 1) spoil_edges(open.is_filled, view.values);
+    finish_cells(open.method, {.extent = open.tile_extent, .width = view.tile_width}, open.columns, view.values);
+  } else if (open.columns != 1) {
+    keep_first_column(open.columns, view.values);
+  }
+  return std::make_shared<const View>(std::move(view));
+}
+
+void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+  bytes_ -= at->second.view.values.size() * sizeof(float);
+  std::int64_t& last_step = past_[place].last_step;
+  last_step = std::max(last_step, at->first);
+  whole.push_back(finished(std::move(at->second), now_ns));
+  steps.erase(at);
+}
+
+bool Joiner::counts(const Place& place, const tensors::ViewPart& part) {
+  const auto known = past_.find(place);
+  if (known == past_.end()) {
+    if (past_.size() >= kMostPlaces) return false;
+    past_.emplace(place, Past{.least_copy = part.copy});
+    return true;
+  }
+  Past& past = known->second;
+  if (part.copy < past.least_copy) {
+    past.least_copy = part.copy;
+    if (const auto others = open_.find(place); others != open_.end()) drop(others);
+  }
+  return part.copy == past.least_copy && part.step > past.last_step;
+}
+
+void Joiner::drop(std::map<Place, Steps>::iterator at) {
+  for (const auto& [step, open] : at->second) bytes_ -= open.view.values.size() * sizeof(float);
+  open_.erase(at);
+}
+
+void Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+  const Place place{part.wish, part.key, part.micro_batch, part.replica};
+  if (!counts(place, part)) return;
+  Steps& steps = open_[place];
+  auto at = steps.find(part.step);
+  if (at == steps.end()) {
+    at = steps.emplace(part.step, opened(part, method, now_ns)).first;
+    bytes_ += at->second.view.values.size() * sizeof(float);
+  }
+  Open& open = at->second;
+  const bool is_twice = std::ranges::find(open.view.ranks, world_rank) != open.view.ranks.end();
+  if (!fits(open, part) || is_twice) return;
+  open.view.ranks.push_back(world_rank);
+  open.view.begin_ns = std::min(open.view.begin_ns, part.realtime_ns);
+  if (part.split_dimension < 0) {
+    bytes_ += part.elements.size() * sizeof(float);
+    open.view.values = std::move(part.elements);
+  } else {
+    put(open, part);
+  }
+  if (part.split_dimension < 0 || open.view.ranks.size() >= open.parts) {
+    while (steps.begin()->first < part.step) close(place, steps, steps.begin(), now_ns, whole);  // parts come in the order of steps
+    close(place, steps, at, now_ns, whole);
+  }
+  if (steps.empty()) open_.erase(place);
+  make_room(now_ns, whole);
+}
+
+void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+  while (bytes_ > kMostPartBytes && !open_.empty()) {
+    auto oldest = open_.begin();
+    for (auto at = open_.begin(); at != open_.end(); ++at) {
+      if (at->second.begin()->second.since_ns < oldest->second.begin()->second.since_ns) oldest = at;
+    }
+    close(oldest->first, oldest->second, oldest->second.begin(), now_ns, whole);
+    if (oldest->second.empty()) open_.erase(oldest);
+  }
+}
+
+void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole) {
+  for (auto at = open_.begin(); at != open_.end();) {
+    Steps& steps = at->second;
+    while (!steps.empty() && (all || now_ns - steps.begin()->second.since_ns > kPatienceNs)) close(at->first, steps, steps.begin(), now_ns, whole);
+    at = steps.empty() ? open_.erase(at) : std::next(at);
+  }
+}
+
+void Joiner::forget(std::uint32_t wish) {
+  for (auto at = open_.begin(); at != open_.end();) {
+    const auto one = at++;
+    if (one->first.wish == wish) drop(one);
+  }
+  std::erase_if(past_, [&](const auto& entry) { return entry.first.wish == wish; });
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,187 @@
+#include "plugin/live/loop.h"
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/v6_only.hpp>
+
+#include "plugin/live/client_session.h"
+#include "plugin/live/http_session.h"
+
+namespace megascope::live {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::milliseconds kAfterNoDescriptor{200};
+constexpr int kMostFailures = 1000;
+
+/// The error that stands for what was taken or refused.
+error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (error) return error;
+  fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+  acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (endpoint.protocol() == tcp::v6()) acceptor.set_option(boost::asio::ip::v6_only(true), error);
+  acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(static_cast<int>(kMostConnections), error);
+  error_code ignored;
+  if (error) acceptor.close(ignored);
+  return error;
+}
+
+}  // namespace
+
+std::int64_t now_since_epoch_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Loop::Loop(const LiveSettings& settings, std::string token)
+    : hub_(settings), access_(std::move(token), settings.hosts), wake_(context_), tick_(context_), deadline_(context_),
+      acceptors_{Acceptor(context_), Acceptor(context_)} {}
+
+Loop::~Loop() { delete wishes_.exchange(nullptr); }
+
+Status Loop::open_wake() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) return Status::from_errno("the live view's eventfd", errno);
+  wake_.assign(descriptor);
+  return Status::ok();
+}
+
+Status Loop::listen(std::uint16_t& port) {
+  const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
+  const error_code error = listen_at(acceptors_[0], {boost::asio::ip::address_v4::loopback(), port});
+  if (error == boost::asio::error::address_in_use)
+    return Status::error(what + " is taken: give MEGASCOPE_LIVE another one, or 0 for any that is free");
+  if (error) return Status::error(what + ": " + error.message());
+  port = acceptors_[0].local_endpoint().port();
+  listen_at(acceptors_[1], {boost::asio::ip::address_v6::loopback(), port});  // if it can be had
+  return open_wake();
+}
+
+void Loop::run() noexcept {
+  for (int failures = 0; failures < kMostFailures; ++failures) {
+    try {
+      if (failures == 0) {
+        wait_for_wake();
+        wait_for_tick();
+        for (Acceptor& acceptor : acceptors_) accept(acceptor);
+      }
+      context_.run();
+      return;
+    } catch (const std::exception&) {
+      // Of one session, which is gone by that, or lack of memory: the others go on.
+    }
+  }
+}
+
+bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
+  const bool is_taken = inbox_.put(kind, world_rank, bytes);
+  wake();
+  return is_taken;
+}
+
+bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept {
+  const std::unique_ptr<std::vector<std::byte>> news(wishes_.exchange(nullptr));
+  if (!news) return false;
+  wishes = std::move(*news);
+  return true;
+}
+
+void Loop::ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
+  is_aborted_ = is_aborted;
+  linger_ms_ = linger_ms;
+  is_to_end_ = true;
+  wake();
+}
+
+void Loop::wake() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_.native_handle(), &one, sizeof one);  // full: it is awake
+}
+
+void Loop::wait_for_wake() {
+  wake_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
+    if (error) return;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_.native_handle(), &count, sizeof count);
+    wait_for_wake();
+    take_in();
+    if (is_to_end_ && !std::exchange(is_ending_, true)) begin_end();
+    serve_all();
+  });
+}
+
+void Loop::wait_for_tick() {
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const error_code& error) {
+    if (error) return;
+    wait_for_tick();
+    hub_.tick(now_since_epoch_ns());
+    serve_all();
+  });
+}
+
+void Loop::take_in() {
+  const std::int64_t now_ns = now_since_epoch_ns();
+  inbox_.take_all([&](const Inbox::Item& item) {
+    if (item.kind == LiveKind::kBlock) hub_.take_block(item.bytes);
+    else hub_.take_letter(item.world_rank, item.bytes, now_ns);
+  });
+  if (const std::uint64_t refused = inbox_.take_refused(); refused != 0) hub_.count_drop("what ranks told while the live view was behind", refused);
+}
+
+void Loop::serve_all() {
+  const std::set<ClientSession*> sessions = sessions_;  // one that fails goes
+  for (ClientSession* session : sessions) {
+    if (sessions_.contains(session)) session->serve();
+  }
+}
+
+void Loop::publish_wishes() {
+  auto news = std::make_unique<std::vector<std::byte>>();
+  if (hub_.take_changed_wishes(*news)) delete wishes_.exchange(news.release());
+}
+
+void Loop::accept(Acceptor& acceptor) {
+  if (!acceptor.is_open()) return;
+  acceptor.async_accept([this, &acceptor](const error_code& error, tcp::socket socket) {
+    if (error == boost::asio::error::operation_aborted) return;
+    if (error) {  // no descriptor is free: the program's affair
+      auto timer = std::make_shared<boost::asio::steady_timer>(context_, kAfterNoDescriptor);
+      timer->async_wait([this, &acceptor, timer](const error_code& gone) {
+        if (!gone) accept(acceptor);
+      });
+      return;
+    }
+    fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+    if (connections_ < static_cast<int>(kMostConnections)) std::make_shared<HttpSession>(*this, std::move(socket))->start();
+    accept(acceptor);
+  });
+}
+
+void Loop::remove(ClientSession* session) {
+  sessions_.erase(session);
+  if (is_ending_ && sessions_.empty()) context_.stop();
+}
+
+void Loop::begin_end() {
+  error_code ignored;
+  for (Acceptor& acceptor : acceptors_) acceptor.close(ignored);
+  hub_.end(is_aborted_, now_since_epoch_ns());
+  if (sessions_.empty()) return context_.stop();
+  deadline_.expires_after(std::chrono::milliseconds(linger_ms_));
+  deadline_.async_wait([this](const error_code&) { context_.stop(); });
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/base/status.h"
+#include "core/lifecycle/live_server.h"
+#include "plugin/live/access.h"
+#include "plugin/live/hub.h"
+#include "plugin/live/inbox.h"
+
+namespace megascope::live {
+
+class ClientSession;
+
+std::int64_t now_since_epoch_ns();
+
+/// Sockets around the hub, and the thread's work. What the application's thread may call is said; all else is the thread's.
+class Loop {
+ public:
+  Loop(const LiveSettings& settings, std::string token);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Before the thread: listens on loopback. port: 0 becomes the one that was free.
+  Status listen(std::uint16_t& port);
+  /// The thread: returns when the run is over and clients were told, or are given up.
+  void run() noexcept;
+
+  // Of the application's thread; none of these waits.
+  bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
+  bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
+  void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
+
+  // Of sessions.
+  Hub& hub() { return hub_; }
+  const Access& access() const { return access_; }
+  boost::asio::io_context& context() { return context_; }
+  void add(ClientSession* session) { sessions_.insert(session); }
+  void remove(ClientSession* session);
+  /// One connection more or less.
+  void count_connection(int difference) { connections_ += difference; }
+  /// After a client spoke or went: what all want may have changed.
+  void publish_wishes();
+
+ private:
+  using Acceptor = boost::asio::ip::tcp::acceptor;
+
+  Status open_wake();
+  void wake() noexcept;
+  void wait_for_wake();
+  void wait_for_tick();
+  void accept(Acceptor& acceptor);
+  void take_in();
+  void serve_all();
+  void begin_end();
+
+  Hub hub_;  // before the context, which may hold sessions
+  Access access_;
+  Inbox inbox_;
+  std::atomic<std::vector<std::byte>*> wishes_{nullptr};
+  std::atomic<bool> is_to_end_{false};
+  std::atomic<bool> is_aborted_{false};
+  std::atomic<std::uint64_t> linger_ms_{0};
+  std::set<ClientSession*> sessions_;
+  int connections_ = 0;
+  bool is_ending_ = false;
+  boost::asio::io_context context_{1};
+  boost::asio::posix::stream_descriptor wake_;
+  boost::asio::steady_timer tick_;
+  boost::asio::steady_timer deadline_;
+  std::array<Acceptor, 2> acceptors_;  ///< IPv4, and IPv6 if it is there
+};
+
+}  // namespace megascope::live

@@ -1,0 +1,93 @@
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plugin/live/answers.h"
+#include "plugin/live/hub.h"
+
+namespace megascope::live {
+namespace {
+
+/// A label's value: \, " and line ends are written with a \.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return fmt::format("{}", value);
+}
+
+void add_head(std::string& text, std::string_view name, std::string_view type, std::string_view help) {
+  text += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+void add_single(std::string& text, std::string_view name, std::string_view type, std::string_view help, double value) {
+  add_head(text, name, type, help);
+  text += fmt::format("{} {}\n", name, number(value));
+}
+
+/// Of the last step that ended, each rank.
+void add_times(std::string& text, const Store& store) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, kTimeColumns.size()> kNames{
+      {{"megascope_step_seconds", "The last step."},
+       {"megascope_step_mpi_seconds", "Of the last step in calls of MPI."},
+       {"megascope_step_own_seconds", "Of the last step MegaScope's own time."}}};
+  if (store.history.steps.is_empty()) return;
+  const StepEntry& last = store.history.steps.back();
+  add_single(text, "megascope_step", "gauge", "Number of the last step that ended.", static_cast<double>(last.step));
+  for (std::size_t column = 0; column < kNames.size(); ++column) {
+    add_head(text, kNames[column].first, "gauge", kNames[column].second);
+    for (std::uint32_t rank = 0; rank < store.ranks; ++rank) {
+      const double seconds = static_cast<double>(last.times[column * store.ranks + rank]) * 1e-3;
+      if (!std::isnan(seconds)) text += fmt::format("{}{{rank=\"{}\"}} {}\n", kNames[column].first, rank, number(seconds));
+    }
+  }
+}
+
+void add_counters(std::string& text, const Store& store) {
+  std::map<std::uint32_t, double> last;
+  const Log<CounterEntry>& log = store.history.counters;
+  for (std::uint64_t i = log.first(); i < log.end(); ++i) last[log.at(i).id] = log.at(i).value;
+  if (last.empty()) return;
+  add_head(text, "megascope_counter", "gauge", "What the program counts, the last value; those that somebody looks at.");
+  for (const auto& [id, value] : last) {
+    const KnownCounter& counter = store.counters[id];
+    text += fmt::format("megascope_counter{{name=\"{}\",rank=\"{}\",unit=\"{}\"}} {}\n", escaped(counter.name), counter.world_rank, escaped(counter.unit),
+                        number(value));
+  }
+}
+
+}  // namespace
+
+std::string metrics_text(const Hub& hub) {
+  std::string text;
+  add_head(text, "megascope_run_info", "gauge", "The run.");
+  text += fmt::format("megascope_run_info{{program=\"{}\",run_id=\"{}\",version=\"{}\"}} 1\n", escaped(hub.settings().program), escaped(hub.settings().run_id),
+                      MEGASCOPE_VERSION);
+  add_single(text, "megascope_ranks", "gauge", "Ranks of the run.", hub.settings().world_size);
+  add_times(text, hub.store());
+  add_counters(text, hub.store());
+  add_single(text, "megascope_live_clients", "gauge", "Clients of the live view.", static_cast<double>(hub.client_count()));
+  add_single(text, "megascope_live_frames_total", "counter", "Frames that were sent to clients.", static_cast<double>(hub.sent_frames()));
+  add_single(text, "megascope_live_bytes_total", "counter", "Bytes that were sent to clients.", static_cast<double>(hub.sent_bytes()));
+  add_head(text, "megascope_live_dropped_total", "counter", "What the live view could not show.");
+  for (const auto& [reason, count] : hub.drops()) text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason), count);
+  return text;
+}
+
+}  // namespace megascope::live

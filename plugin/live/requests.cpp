@@ -1,0 +1,206 @@
+#include "plugin/live/requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/live/bounds.h"
+#include "plugin/tensors/tile_method.h"
+#include "plugin/tensors/wish.h"
+
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Fields of an object; the first that is wrong is kept as the problem, and then nothing more is read.
+class Fields {
+ public:
+  explicit Fields(const Json& object) : object_(object) {}
+
+  bool has(const char* name) const { return object_.contains(name) && !object_[name].is_null(); }
+  const Json& operator[](const char* name) const { return object_[name]; }
+
+  template <class Number>
+  void number(const char* name, std::int64_t least, std::int64_t most, Number& to) {
+    if (!problem_.empty() || !has(name)) return;
+    const std::optional<std::int64_t> value = whole_number(object_[name]);
+    if (!value || *value < least || *value > most) return fail(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    to = static_cast<Number>(*value);
+  }
+  void text(const char* name, std::size_t most_bytes, std::string& to) {
+    if (!problem_.empty()) return;
+    if (!has(name) || !object_[name].is_string()) return fail(name, "a text");
+    to = object_[name].get<std::string>();
+    if (to.empty() || to.size() > most_bytes) fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
+  }
+  void fail(const std::string& name, const std::string& expected) {
+    if (problem_.empty()) problem_ = "`" + name + "` is to be " + expected + ".";
+  }
+  void fail(std::string sentence) {
+    if (problem_.empty()) problem_ = std::move(sentence);
+  }
+  const std::string& problem() const { return problem_; }
+
+  static std::optional<std::int64_t> whole_number(const Json& value) {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+    return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
+  }
+
+ private:
+  const Json& object_;
+  std::string problem_;
+};
+
+constexpr std::size_t kMostName = tensors::kWishNameBytes - 1;
+constexpr std::int64_t kInt32Least = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kInt32Most = std::numeric_limits<std::int32_t>::max();
+
+bool is_pattern(const Json& value) {
+  if (!value.is_string()) return false;
+  const auto& text = value.get_ref<const std::string&>();
+  return !text.empty() && text.size() <= kMostName && text.find('\0') == std::string::npos;
+}
+
+void read_names(Fields& fields, Subscribe& to) {
+  if (!fields.has("names")) return;
+  const Json& names = fields["names"];
+  if (!names.is_array() || names.empty() || names.size() > kMostNames || !std::ranges::all_of(names, is_pattern))
+    return fields.fail("names", "a list of 1 to " + std::to_string(kMostNames) + " patterns of 1 to " + std::to_string(kMostName) + " bytes");
+  to.names = names.get<std::vector<std::string>>();
+}
+
+void read_layers(Fields& fields, Subscribe& to) {
+  if (!fields.has("layers")) return;
+  const Json& layers = fields["layers"];
+  const bool is_pair = layers.is_array() && layers.size() == 2;
+  const std::optional<std::int64_t> first = is_pair ? Fields::whole_number(layers[0]) : std::nullopt;
+  const std::optional<std::int64_t> last = is_pair ? Fields::whole_number(layers[1]) : std::nullopt;
+  if (!first || !last || *first > *last || *first < kInt32Least || *last > kInt32Most)
+    return fields.fail("layers", "[first, last], whole numbers");
+  to.first_layer = static_cast<std::int32_t>(*first);
+  to.last_layer = static_cast<std::int32_t>(*last);
+}
+
+bool add_kind(const Json& value, std::vector<TensorKind>& kinds) {
+  if (!value.is_string()) return false;
+  const auto found = std::ranges::find(kTensorKindNames, value.get_ref<const std::string&>());
+  if (found == kTensorKindNames.end()) return false;
+  kinds.push_back(static_cast<TensorKind>(found - kTensorKindNames.begin()));
+  return true;
+}
+
+void read_kinds(Fields& fields, Subscribe& to) {
+  if (!fields.has("kinds")) return;
+  const Json& kinds = fields["kinds"];
+  const bool is_list = kinds.is_array() && kinds.size() <= kTensorKindNames.size();
+  if (!is_list || !std::ranges::all_of(kinds, [&](const Json& kind) { return add_kind(kind, to.kinds); }))
+    fields.fail("kinds", "a list of kinds of tensors, as in /api/v1/options");
+}
+
+void read_view(Fields& fields, Subscribe& to) {
+  if (!fields.has("view")) return;
+  if (!fields["view"].is_object()) return fields.fail("view", "an object");
+  Fields view(fields["view"]);
+  std::string type;
+  view.text("type", 16, type);
+  to.is_whole = type == "whole";
+  if (!to.is_whole && type != "tile") view.fail("type", "`tile` or `whole`");
+  if (!to.is_whole) {
+    view.number("tiles", 1, tensors::kMostTiles, to.tiles);
+    std::string method = "mean";
+    if (view.has("method")) view.text("method", tensors::kMostMethodBytes, method);
+    std::string problem;
+    const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(method, problem);
+    if (!parsed) view.fail("`method` is not understood: " + problem + ".");
+    else to.method = *parsed;
+  }
+  if (!view.problem().empty()) fields.fail("view: " + view.problem());
+}
+
+void read_tensor(Fields& fields, Subscribe& to) {
+  to.names.resize(1);
+  fields.text("name", kMostName, to.names[0]);
+  if (to.names[0].find('\0') != std::string::npos) fields.fail("name", "a text without zeros");
+  if (fields.has("kind") && !add_kind(fields["kind"], to.kinds)) fields.fail("kind", "a kind of tensor, as in /api/v1/options");
+  read_layers(fields, to);
+  fields.number("micro_batch", -1, kInt32Most, to.micro_batch);
+  fields.number("replica", 0, kInt32Most, to.replica);
+  fields.number("every", 1, 1'000'000, to.every);
+  read_view(fields, to);
+  if (!fields.has("encoding")) return;
+  std::string encoding;
+  fields.text("encoding", 16, encoding);
+  to.is_half = encoding == "f16";
+  if (!to.is_half && encoding != "f32") fields.fail("encoding", "`f16` or `f32`");
+}
+
+void read_subscribe(Fields& fields, Subscribe& to) {
+  std::string what;
+  fields.text("what", 16, what);
+  if (what == "tensor") {
+    to.what = Subject::kTensor;
+    return read_tensor(fields, to);
+  }
+  fields.number("since", 0, std::numeric_limits<std::int64_t>::max(), to.since);
+  if (what == "steps") {
+    to.what = Subject::kSteps;
+  } else if (what == "counters") {
+    to.what = Subject::kCounters;
+    read_names(fields, to);
+  } else if (what == "statistics") {
+    to.what = Subject::kStatistics;
+    read_names(fields, to);
+    read_layers(fields, to);
+    read_kinds(fields, to);
+  } else {
+    fields.fail("what", "`steps`, `counters`, `statistics` or `tensor`");
+  }
+}
+
+Request checked(const Fields& fields, const std::string& panel, Request request) {
+  if (fields.problem().empty()) return request;
+  return BadRequest{fields.problem(), panel};
+}
+
+std::string id_of(const Json& message) {
+  const auto id = message.find("id");
+  if (id == message.end() || !(id->is_number() || id->is_string())) return {};
+  return id->dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Request read_object(const Json& message) {
+  Fields fields(message);
+  std::string type;
+  fields.text("type", 32, type);
+  if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
+  if (type == "ping") return Ping{id_of(message)};
+  if (type != "subscribe" && type != "unsubscribe" && type != "credit")
+    return BadRequest{"There is no message `" + type + "`: subscribe, unsubscribe, credit and ping are.", {}};
+  std::string panel;
+  fields.text("panel", kMostPanelName, panel);
+  if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
+  if (type == "unsubscribe") return Unsubscribe{panel};
+  if (type == "credit") {
+    Credit credit{.panel = panel};
+    fields.number("frames", 1, kMostCredits, credit.frames);
+    return checked(fields, panel, credit);
+  }
+  Subscribe subscribe;
+  subscribe.panel = panel;
+  read_subscribe(fields, subscribe);
+  return checked(fields, panel, subscribe);
+}
+
+}  // namespace
+
+Request read_request(std::string_view text) {
+  if (text.size() > kMostMessageBytes) return BadRequest{"A message has at most 64 KiB.", {}};
+  const Json message = Json::parse(text, nullptr, false);
+  if (message.is_discarded()) return BadRequest{"The message is no JSON.", {}};
+  if (!message.is_object()) return BadRequest{"The message is no JSON object.", {}};
+  return read_object(message);
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,112 @@
+#include "plugin/live/service.h"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include <unistd.h>
+
+#include "plugin/live/access.h"
+#include "plugin/live/loop.h"
+#include "plugin/live/thread_place.h"
+#include "plugin/live/url_file.h"
+
+namespace megascope::live {
+namespace {
+
+constexpr std::uint64_t kJoinMarginMs = 2000;
+
+/// What the thread is given; it holds the loop, so that one that is given up never touches what is gone.
+struct Start {
+  std::shared_ptr<Loop> loop;
+  cpu_set_t busy;
+};
+
+void* run(void* argument) {
+  const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+  settle_this_thread("megascope-live", start->busy);
+  start->loop->run();
+  return nullptr;
+}
+
+/// A thread inherits the mask: signals are for the application's threads.
+int start_thread(pthread_t& thread, std::unique_ptr<Start> start) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int problem = pthread_create(&thread, nullptr, run, start.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (problem == 0) static_cast<void>(start.release());
+  return problem;
+}
+
+timespec in_ms(std::uint64_t delay_ms) {
+  timespec at{};
+  clock_gettime(CLOCK_REALTIME, &at);
+  const std::uint64_t nanoseconds = static_cast<std::uint64_t>(at.tv_nsec) + delay_ms % 1000 * 1'000'000;
+  at.tv_sec += static_cast<time_t>(delay_ms / 1000 + nanoseconds / 1'000'000'000);
+  at.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+  return at;
+}
+
+}  // namespace
+
+Service::~Service() { close(true, 0); }
+
+bool Service::is_at_home() const noexcept { return loop_ != nullptr && getpid() == process_; }
+
+Status Service::open(const LiveSettings& settings, std::string& url) {
+  try {
+    return start(settings, url);
+  } catch (const std::exception& problem) {
+    return Status::error("port " + std::to_string(settings.port) + " for the live view: " + problem.what());
+  }
+}
+
+Status Service::start(const LiveSettings& settings, std::string& url) {
+  if (loop_ != nullptr) return Status::error("the live view is open already");
+  std::string token;
+  Status status = make_token(token);
+  if (!status.is_ok()) return status;
+  std::uint16_t port = settings.port;
+  auto loop = std::make_shared<Loop>(settings, token);
+  status = loop->listen(port);
+  if (!status.is_ok()) return status;
+  url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
+  if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
+  if (!status.is_ok()) return status;
+  const int problem = start_thread(thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
+  if (problem != 0) {
+    remove_url_file(settings.run_folder);
+    return Status::from_errno("the live view's thread", problem);
+  }
+  run_folder_ = settings.run_folder;
+  process_ = getpid();
+  loop_ = std::move(loop);
+  return Status::ok();
+}
+
+bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
+  return is_at_home() && loop_->take(kind, world_rank, bytes);
+}
+
+bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_at_home() && loop_->changed_wishes(wishes); }
+
+void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
+  if (loop_ == nullptr) return;
+  if (!is_at_home()) {
+    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left as it is.
+    static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
+    return;
+  }
+  if (!run_folder_.empty()) remove_url_file(run_folder_);
+  loop_->ask_to_end(is_aborted, linger_ms);
+  const timespec deadline = in_ms(linger_ms + kJoinMarginMs);
+  if (pthread_timedjoin_np(thread_, nullptr, &deadline) != 0) pthread_detach(thread_);
+  loop_ = nullptr;
+}
+
+}  // namespace megascope::live

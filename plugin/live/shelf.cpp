@@ -1,0 +1,36 @@
+#include "plugin/live/shelf.h"
+
+#include "plugin/live/bounds.h"
+
+namespace megascope::live {
+namespace {
+
+std::size_t bytes_of(const View& view) { return sizeof view + view.values.size() * sizeof(float); }
+
+}  // namespace
+
+void Shelf::remove(std::map<Place, Entry>::iterator at) {
+  bytes_ -= bytes_of(*at->second.view);
+  by_age_.erase(at->second.number);
+  views_.erase(at);
+}
+
+void Shelf::put(ViewPointer view) {
+  const Place place{view->wish, view->key};
+  if (const auto found = views_.find(place); found != views_.end()) remove(found);
+  bytes_ += bytes_of(*view);
+  by_age_.emplace(next_number_, place);
+  views_.emplace(place, Entry{std::move(view), next_number_++});
+  while (bytes_ > kMostViewBytes && views_.size() > 1) remove(views_.find(by_age_.begin()->second));
+}
+
+ViewPointer Shelf::find(const Place& place) const {
+  const auto found = views_.find(place);
+  return found == views_.end() ? nullptr : found->second.view;
+}
+
+void Shelf::forget(std::uint32_t wish) {
+  for (auto at = views_.lower_bound({wish, 0}); at != views_.end() && at->first.first == wish;) remove(at++);
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,27 @@
+#include "plugin/run/live.h"
+
+#include "core/lifecycle/module_loader.h"
+
+namespace megascope::run {
+
+LiveSettings live_settings(const config::Options& options) {
+  LiveSettings settings;
+  settings.port = options.live.port;
+  settings.hosts = options.live_hosts.items;
+  return settings;
+}
+
+Status open_live_view(const std::string& folder, const LiveSettings& settings, LiveServer*& server, std::string& url) {
+  server = nullptr;
+  const ModuleTable* module = nullptr;
+  Status status = load_module(folder, "live", module);
+  if (!status.is_ok()) return status;
+  if (module->make_live_server == nullptr) return Status::error("the module live has no server");
+  LiveServer* const made = module->make_live_server();
+  if (made == nullptr) return Status::error("memory ran out");
+  status = made->open(settings, url);
+  if (status.is_ok()) server = made;
+  return status;
+}
+
+}  // namespace megascope::run

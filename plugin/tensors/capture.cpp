@@ -1,0 +1,183 @@
+#include "plugin/tensors/capture.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include "core/base/clock.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/refusals.h"
+#include "plugin/tensors/matches.h"
+#include "plugin/tensors/view.h"
+
+namespace megascope::tensors {
+namespace {
+
+constexpr std::size_t kMostRefused = 4096;
+
+bool is_view(const Wish& wish) { return wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole; }
+
+bool is_of(const Wish& wish, const TensorView& tensor) {
+  const TensorShape& shape = tensor.shape;
+  return matches(wish.pattern(), tensor.name) && (wish.tensor_kind == kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(shape.kind)) &&
+         wish.first_layer <= shape.layer && shape.layer <= wish.last_layer;
+}
+
+/// Of views the step, the micro-batch and the replica count too.
+bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
+  const bool is_micro_batch = tensor.shape.micro_batch == kNoMicroBatch || tensor.shape.micro_batch == wish.micro_batch;
+  const bool is_replica = is_of_model(tensor.shape.kind) || wish.replica == replica;
+  return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
+}
+
+ShardFacts facts_of(const TensorView& tensor) {
+  const bool is_split = tensor.shape.split_dimension >= 0;
+  return {.name = tensor.name, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .is_split = is_split,
+          .split_group = !is_split ? std::string_view() : tensor.split_group.empty() ? std::string_view("tp") : tensor.split_group};
+}
+
+}  // namespace
+
+std::shared_ptr<const Capture::State> Capture::state() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Capture::set_wishes(std::vector<Wish> wishes) {
+  auto next = std::make_shared<State>(*state());
+  next->wishes = std::move(wishes);
+  const bool has_counters = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
+  const bool has_tensors = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = std::move(next);
+    for (Reading& reading : readings_) reading.is_known = false;
+    refused_.clear();
+  }
+  hooks::show_counters(has_counters ? this : nullptr);
+  hooks::show_tensors(has_tensors);
+}
+
+void Capture::set_layout(const Layout& layout) {
+  auto next = std::make_shared<State>(*state());
+  next->layout = layout;
+  next->replica = 0;
+  for (const ParallelIndex& dimension : layout.dimensions) {
+    if (dimension.name == "dp") next->replica = static_cast<std::uint32_t>(dimension.index);
+  }
+  const std::lock_guard lock(mutex_);
+  state_ = std::move(next);
+}
+
+bool Capture::wants(std::string_view name) const noexcept {
+  return std::ranges::any_of(state()->wishes, [name](const Wish& wish) { return wish.kind != WishKind::kCounters && matches(wish.pattern(), name); });
+}
+
+bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
+  return std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
+}
+
+void Capture::take(const TensorView& tensor) noexcept {
+  const std::shared_ptr<const State> now = state();
+  try {
+    for (const Wish& wish : now->wishes) {
+      if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica)) show(wish, tensor, *now);
+    }
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for a view of a tensor");
+  }
+}
+
+void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
+  std::string problem;
+  if (tensor.is_on_device) return refuse(wish, tensor, "is on a device: it can't be shown");
+  const std::optional<Spread> spread = spread_of(tensor, state.layout, problem);
+  if (!spread) return refuse(wish, tensor, problem);
+  if (!spread->is_first_copy) return;
+  std::optional<ViewPart> part = make_part(wish, tensor, *spread, problem);
+  if (!part) return refuse(wish, tensor, problem);
+  part->wish = wish.id;
+  part->key = shard_of(facts_of(tensor), state.layout).key;
+  part->step = tensor.step;
+  part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
+  part->realtime_ns = clock::realtime_ns();
+  name({.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = tensor.shape.type, .name = std::string(tensor.name),
+        .shape = part->full_shape});
+  const std::lock_guard lock(mutex_);
+  writer_.add(*part);
+}
+
+void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::string& problem) {
+  const std::lock_guard lock(mutex_);
+  if (refused_.size() == kMostRefused || !refused_.emplace(wish.id, tensor.id).second) return;
+  writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem});
+}
+
+void Capture::add(const Interval& interval) {
+  const std::lock_guard lock(mutex_);
+  writer_.add(interval);
+}
+
+void Capture::name(const TensorName& name) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = named_.try_emplace(name.key, false);
+  if (!is_new && (known->second || name.shape.empty())) return;
+  known->second = !name.shape.empty();
+  writer_.add(name);
+}
+
+void Capture::set(CounterId counter, double value) noexcept {
+  try {
+    if (!is_known(counter)) learn(counter);
+    const std::lock_guard lock(mutex_);
+    if (counter >= readings_.size() || !readings_[counter].is_wanted) return;
+    readings_[counter].is_new = true;
+    readings_[counter].value = value;
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
+  }
+}
+
+bool Capture::is_known(CounterId counter) const {
+  const std::lock_guard lock(mutex_);
+  return counter < readings_.size() && readings_[counter].is_known;
+}
+
+/// Names have a lock of their own, under which wants() is asked: it is never taken under ours.
+void Capture::learn(CounterId counter) {
+  const std::string name = hooks::counter_name(counter);
+  const std::string unit = hooks::counter_unit(counter);
+  const std::lock_guard lock(mutex_);
+  if (counter >= readings_.size()) readings_.resize(counter + std::size_t{1});
+  Reading& reading = readings_[counter];
+  reading.is_known = true;
+  reading.is_wanted = std::ranges::any_of(state_->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
+  if (!reading.is_wanted || std::exchange(reading.is_named, true)) return;
+  writer_.add(CounterName{.id = counter, .name = name, .unit = unit});
+}
+
+/// Under mutex_.
+void Capture::put_readings(std::int64_t step) {
+  CounterReadings all{.step = step, .ids = {}, .values = {}};
+  for (std::uint32_t i = 0; i < readings_.size(); ++i) {
+    if (!std::exchange(readings_[i].is_new, false)) continue;
+    all.ids.push_back(i);
+    all.values.push_back(readings_[i].value);
+  }
+  if (!all.ids.empty()) writer_.add(all);
+}
+
+std::vector<std::byte> Capture::take_letter(std::int64_t step) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    put_readings(step);
+    const std::uint64_t left_out = writer_.left_out();
+    std::vector<std::byte> letter = writer_.take();
+    if (left_out != std::exchange(left_out_told_, left_out)) writer_.add(Notice{0, std::to_string(left_out) + " views had no room on their way to rank 0 so far"});
+    return letter;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace megascope::tensors

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/lifecycle/counter_sink.h"
+#include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/letter.h"
+#include "plugin/tensors/shards.h"
+#include "plugin/tensors/wish.h"
+
+namespace megascope::tensors {
+
+/// What the live view's clients want of this process: makes it as the program shows its tensors and sets its counters, and keeps it for
+/// the next letter to rank 0, kMostLetterBytes at most. Any thread, except where said. Never destroyed.
+class Capture final : public CounterSink {
+ public:
+  /// From now on this is wanted, and nothing else. The thread that begins steps.
+  void set_wishes(std::vector<Wish> wishes);
+  /// Where this process stands among the others. As set_wishes().
+  void set_layout(const Layout& layout);
+
+  /// Is anything wanted of tensors of this name?
+  bool wants(std::string_view name) const noexcept;
+  bool wants_statistics(const TensorView& tensor) const noexcept;
+  /// Makes the views of it that are wanted.
+  void take(const TensorView& tensor) noexcept;
+  /// A counter has a new value.
+  void set(CounterId counter, double value) noexcept override;
+
+  void add(const Interval& interval);
+  /// Puts a tensor's name into the next letter.
+  void name(const TensorName& name);
+  /// What there is to tell since the last letter, in which `step` ended; empty: nothing. The thread that begins steps.
+  std::vector<std::byte> take_letter(std::int64_t step) noexcept;
+
+ private:
+  struct State {
+    std::vector<Wish> wishes;
+    Layout layout;
+    std::uint32_t replica = 0;
+  };
+  struct Reading {
+    bool is_known = false;
+    bool is_wanted = false;
+    bool is_named = false;
+    bool is_new = false;
+    double value = 0.0;
+  };
+  std::shared_ptr<const State> state() const noexcept;
+  void show(const Wish& wish, const TensorView& tensor, const State& state);
+  void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
+  bool is_known(CounterId counter) const;
+  void learn(CounterId counter);
+  void put_readings(std::int64_t step);
+
+  mutable std::mutex mutex_;  ///< all of it; not held while views are made
+  std::shared_ptr<const State> state_ = std::make_shared<const State>();
+  LetterWriter writer_;
+  std::unordered_map<std::uint64_t, bool> named_;  ///< keys that rank 0 knows, and whether with the shape
+  std::uint64_t left_out_told_ = 0;
+  std::vector<Reading> readings_;  ///< by CounterId
+  std::set<std::pair<std::uint32_t, TensorId>> refused_;  ///< wishes and tensors of which it has been said why they are not shown
+};
+
+}  // namespace megascope::tensors

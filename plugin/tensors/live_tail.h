@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "plugin/tensors/wish.h"
+
+/// What blocks hold behind their tensors where rank 0 serves the live view: a row for each rank, and what rank 0's clients want.
+namespace megascope::tensors {
+
+/// Of one rank's step that has ended.
+struct RankTimes {
+  float step_ms = std::numeric_limits<float>::quiet_NaN();  ///< NaN: nobody said
+  float mpi_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it in calls of MPI, on all threads
+  float own_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it MegaScope's own time
+  std::uint32_t is_said = 0;
+};
+
+inline constexpr std::uint32_t kMostLiveRanks = 4096;
+
+/// ranks: 0: there is no tail.
+constexpr std::size_t bytes_of_tail(std::uint32_t ranks) { return ranks == 0 ? 0 : ranks * sizeof(RankTimes) + (kMostWishBytes + 7) / 8 * 8; }
+
+/// All bytes zero: nobody said anything. tail: bytes_of_tail(), any alignment, in all of these.
+void clear_tail(std::span<std::byte> tail) noexcept;
+void set_times(std::span<std::byte> tail, std::uint32_t rank, const RankTimes& times) noexcept;
+RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept;
+/// wishes: of pack_wishes().
+void set_wishes(std::span<std::byte> tail, std::uint32_t ranks, std::span<const std::byte> wishes) noexcept;
+std::span<const std::byte> wishes_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept;
+/// Rows that somebody said, and the wishes if has_their_wishes. Commutative, as ranks are different, and associative.
+void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks, bool has_their_wishes) noexcept;
+
+}  // namespace megascope::tensors

@@ -1,0 +1,176 @@
+#include "plugin/tensors/letter.h"
+
+#include <cstring>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "plugin/tensors/step_block.h"
+#include "plugin/tensors/wish.h"
+
+namespace megascope::tensors {
+namespace {
+
+using Item = LetterReader::Item;
+
+ViewPart some_part() {
+  ViewPart part;
+  part.wish = 3;
+  part.key = 77;
+  part.step = 12;
+  part.micro_batch = 1;
+  part.parts = 2;
+  part.columns = 3;
+  part.realtime_ns = 123;
+  part.full_shape = {5, 10};
+  part.whole_shape = {5, 4};
+  part.shape = {5, 2};
+  part.split_dimension = 1;
+  part.tile_width = 3;
+  part.tile_extent = 10;
+  part.stretches = {{0, 1, 2}};
+  part.elements.assign(30, 0.5F);
+  return part;
+}
+
+TEST(Letter, ComesBackAsItWasWritten) {
+  LetterWriter writer;
+  writer.add(TensorName{.key = 5, .layer = 2, .kind = TensorKind::kWeight, .type = ElementType::kBfloat16, .name = "layers.2.w", .shape = {3, 4}});
+  writer.add(CounterName{.id = 9, .name = "loss", .unit = "nat"});
+  writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
+  writer.add(some_part());
+  writer.add(Notice{.wish = 8, .text = "no such tensor"});
+  const std::vector<std::byte> letter = writer.take();
+  EXPECT_TRUE(writer.is_empty());
+  LetterReader reader(letter);
+  ASSERT_EQ(reader.next(), Item::kTensorName);
+  EXPECT_EQ(reader.tensor_name.name, "layers.2.w");
+  EXPECT_EQ(reader.tensor_name.type, ElementType::kBfloat16);
+  EXPECT_EQ(reader.tensor_name.shape, (std::vector<std::uint64_t>{3, 4}));
+  ASSERT_EQ(reader.next(), Item::kCounterName);
+  EXPECT_EQ(reader.counter_name.unit, "nat");
+  ASSERT_EQ(reader.next(), Item::kCounterReadings);
+  EXPECT_EQ(reader.counter_readings.ids, (std::vector<std::uint32_t>{9, 10, 11}));
+  EXPECT_EQ(reader.counter_readings.values[1], -2);
+  ASSERT_EQ(reader.next(), Item::kViewPart);
+  EXPECT_EQ(reader.view_part.elements.size(), 30U);
+  EXPECT_EQ(reader.view_part.stretches[0].whole_start, 1U);
+  EXPECT_EQ(reader.view_part.tile_extent, 10U);
+  ASSERT_EQ(reader.next(), Item::kNotice);
+  EXPECT_EQ(reader.notice.text, "no such tensor");
+  EXPECT_EQ(reader.next(), Item::kEnd);
+}
+
+TEST(Letter, LeavesOutWhatDoesNotFitAndCountsIt) {
+  ViewPart part = some_part();
+  part.shape = part.whole_shape = {1U << 20};
+  part.split_dimension = -1;
+  part.stretches.clear();
+  part.columns = 1;
+  part.elements.assign(1U << 20, 1.0F);
+  LetterWriter writer;
+  writer.add(part);
+  writer.add(part);
+  writer.add(Notice{.wish = 1, .text = "still fits"});
+  EXPECT_EQ(writer.left_out(), 1U);
+  EXPECT_LE(writer.take().size(), kMostLetterBytes);
+}
+
+/// A part that says what cannot be would be written outside of the whole.
+TEST(Letter, RefusesPartsThatDoNotFitTheirWhole) {
+  const std::vector<void (*)(ViewPart&)> faults{
+      [](ViewPart& part) { part.stretches[0].whole_start = 3; },
+      [](ViewPart& part) { part.stretches[0].start = ~std::uint64_t{0}; },
+      [](ViewPart& part) { part.stretches[0].count = 3; },
+      [](ViewPart& part) { part.split_dimension = 2; },
+      [](ViewPart& part) { part.split_dimension = -1; },
+      [](ViewPart& part) { part.whole_shape[0] = 6; },
+      [](ViewPart& part) { part.columns = 2; },
+      [](ViewPart& part) { part.elements.pop_back(); },
+      [](ViewPart& part) { part.whole_shape = {std::uint64_t{1} << 40, std::uint64_t{1} << 40}; },
+      [](ViewPart& part) { part.parts = 0; },
+  };
+  for (const auto& fault : faults) {
+    ViewPart part = some_part();
+    fault(part);
+    LetterWriter writer;
+    writer.add(part);
+    const std::vector<std::byte> letter = writer.take();
+    EXPECT_EQ(LetterReader(letter).next(), Item::kDamaged);
+  }
+}
+
+TEST(Letter, SurvivesAnyBytes) {
+  LetterWriter writer;
+  writer.add(some_part());
+  writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
+  const std::vector<std::byte> whole = writer.take();
+  std::mt19937 random(3);
+  unsigned damaged = 0;
+  for (int trial = 0; trial < 20'000; ++trial) {
+    std::vector<std::byte> letter = whole;
+    letter.resize(random() % (whole.size() + 1));
+    for (unsigned flips = random() % 4; flips-- > 0 && !letter.empty();) letter[random() % letter.size()] = static_cast<std::byte>(random());
+    LetterReader reader(letter);
+    Item item = Item::kEnd;
+    while ((item = reader.next()) != Item::kEnd && item != Item::kDamaged) {
+    }
+    damaged += item == Item::kDamaged ? 1 : 0;
+  }
+  EXPECT_GT(damaged, 10'000U);
+}
+
+TEST(Wishes, ComeBackAndWhatIsNoneIsLeftOut) {
+  Wish wish;
+  wish.id = 4;
+  wish.kind = WishKind::kTile;
+  ASSERT_TRUE(set_pattern(wish, "layers.*.qkv"));
+  set_method(wish, {kernels::TileReduction::kStd, true, false});
+  Wish wrong = wish;
+  wrong.tiles = 0;
+  Wish nameless = wish;
+  nameless.name.fill('\0');
+  Wish unending = wish;
+  unending.name.fill('x');
+  const std::vector<Wish> back = unpack_wishes(pack_wishes(std::vector{wish, wrong, nameless, unending}));
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back[0].pattern(), "layers.*.qkv");
+  EXPECT_EQ(back[0].method(), (kernels::TileMethod{kernels::TileReduction::kStd, true, false}));
+  EXPECT_TRUE(unpack_wishes({}).empty());
+  EXPECT_TRUE(unpack_wishes(std::vector<std::byte>(kMostWishBytes)).empty());
+  EXPECT_FALSE(set_pattern(wish, std::string(kWishNameBytes, 'a')));
+  EXPECT_FALSE(set_pattern(wish, ""));
+}
+
+std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks, const std::vector<std::byte>& wishes) {
+  StepHeader header;
+  header.slots = kLeastSlots;
+  header.tail_ranks = ranks;
+  header.word.is_said = rank == 0 ? 1 : 0;
+  std::vector<std::byte> block(bytes_of_block(kLeastSlots, ranks), std::byte{0xFF});
+  write_block(header, {}, block);
+  const std::span<std::byte> tail = tail_of(std::span(block));
+  set_times(tail, rank, {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_said = 1});
+  if (rank == 0) set_wishes(tail, ranks, wishes);
+  return block;
+}
+
+/// In whatever order MPI merges.
+TEST(LiveTail, HoldsWhatEachRankSaidAndRankZerosWishes) {
+  Wish wish;
+  set_pattern(wish, "w");
+  const std::vector<std::byte> wishes = pack_wishes(std::vector{wish});
+  constexpr std::uint32_t kRanks = 5;
+  for (const std::vector<std::uint32_t>& order : {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3
+    std::vector<std::byte> all = block_of(order[0], kRanks, wishes);
+    for (std::size_t i = 1; i < order.size(); ++i) merge_blocks(block_of(order[i], kRanks, wishes).data(), all.data());
+    const std::span<const std::byte> tail = tail_of(std::span<const std::byte>(all));
+    for (const std::uint32_t rank : order) EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
+    EXPECT_EQ(times_of(tail, 3).is_said, 0U);
+    EXPECT_TRUE(times_of(tail, 3).step_ms != times_of(tail, 3).step_ms);
+    ASSERT_EQ(unpack_wishes(wishes_in(tail, kRanks)).size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace megascope::tensors

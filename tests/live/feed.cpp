@@ -1,0 +1,111 @@
+// Serves a made-up run, for work on the page and for tests of the server:
+//   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS] [--abort]
+// Prints the URL, and at the end what the server refused to take. A wish takes effect two steps later, as in a job.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "made_up_run.h"
+#include "plugin/live/service.h"
+
+namespace {
+
+using namespace megascope;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+struct Arguments {
+  std::map<std::string_view, std::string> values{{"--port", "0"},  {"--ranks", "4"},    {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
+                                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""},   {"--linger", "2000"}};
+  bool is_aborted = false;
+
+  bool read(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+      if (std::string_view(argv[i]) == "--abort") {
+        is_aborted = true;
+        continue;
+      }
+      const auto found = values.find(argv[i]);
+      if (found == values.end() || i + 1 == argc) return false;
+      found->second = argv[++i];
+    }
+    return true;
+  }
+  std::int64_t number(std::string_view name) const { return std::strtoll(values.at(name).c_str(), nullptr, 10); }
+};
+
+struct Feed {
+  test::MadeUpRun run;
+  std::int32_t ranks;
+  live::Service service;
+  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(3);  ///< of this step and the next ones
+  std::uint64_t refused = 0;
+
+  void step(std::int64_t step, bool has_names) {
+    std::vector<std::byte> news;
+    if (service.changed_wishes(news)) {
+      wishes.back() = tensors::unpack_wishes(news);
+      std::printf("step %lld: %zu wishes\n", static_cast<long long>(step), wishes.back().size());
+      std::fflush(stdout);
+    }
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<std::byte> letter = run.letter(rank, step, now_ns(), wishes.front(), has_names);
+      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+    }
+    refused += service.take(LiveKind::kBlock, 0, run.block(step, now_ns(), wishes.front())) ? 0 : 1;
+    wishes.push_back(wishes.back());
+    wishes.pop_front();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!arguments.read(argc, argv)) {
+    std::fprintf(stderr, "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
+    return 2;
+  }
+  const test::MadeUpRun::Shape shape{.ranks = static_cast<std::int32_t>(arguments.number("--ranks")),
+                                     .layers = static_cast<std::int32_t>(arguments.number("--layers")),
+                                     .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
+                                     .width = static_cast<std::uint64_t>(arguments.number("--width"))};
+  const auto feed = std::make_unique<Feed>(test::MadeUpRun(shape), shape.ranks);
+  LiveSettings settings;
+  settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
+  settings.run_folder = arguments.values["--folder"];
+  settings.program = "/opt/gpt/train";
+  settings.command_line = "train --layers " + arguments.values["--layers"];
+  settings.run_id = "made-up";
+  settings.start_realtime_ns = now_ns();
+  settings.world_size = shape.ranks;
+  settings.ranks = feed->run.ranks();
+  std::string url;
+  const Status status = feed->service.open(settings, url);
+  if (!status.is_ok()) {
+    std::fprintf(stderr, "live_feed: %s\n", status.message().c_str());
+    return 1;
+  }
+  std::printf("%s\n", url.c_str());
+  std::fflush(stdout);
+  const std::int64_t steps = arguments.number("--steps");
+  const std::chrono::duration<double> pause(1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
+  auto next = std::chrono::steady_clock::now();
+  for (std::int64_t step = 0; step < steps; ++step) {
+    feed->step(step, step == 0);
+    next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
+    std::this_thread::sleep_until(next);
+  }
+  feed->service.close(arguments.is_aborted, static_cast<std::uint64_t>(arguments.number("--linger")));
+  std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));
+  return 0;
+}
