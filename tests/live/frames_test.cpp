@@ -23,8 +23,7 @@ TEST(LiveHalves, EachHalfComesBackAsItIs) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const double value = kernels::from_half(static_cast<std::uint16_t>(bits));
     const std::uint16_t back = half_of(static_cast<float>(value));
-    if (std::isnan(value)) EXPECT_TRUE(std::isnan(kernels::from_half(back)));
-    else EXPECT_EQ(back, bits);
+    EXPECT_TRUE(std::isnan(value) ? std::isnan(kernels::from_half(back)) : back == bits) << bits;
   }
 }
 
@@ -44,14 +43,17 @@ TEST(LiveHalves, RoundsToNearestEven) {
     const double below = half == 0 ? -above : kernels::from_half(static_cast<std::uint16_t>(half - 1));
     const double exact = value;
     ASSERT_TRUE(exact - below >= found - exact && above - exact >= exact - found) << value;
-    if (above - exact == exact - found || exact - below == found - exact) ASSERT_EQ(half % 2, 0) << value;
+    const bool is_halfway = above - exact == exact - found || exact - below == found - exact;
+    ASSERT_TRUE(!is_halfway || half % 2 == 0) << value;
   }
 }
 
 TEST(LiveFrames, AreLaidOutAsTheProtocolSays) {
   Frame frame({.kind = FrameKind::kTensor, .has_loss = true, .number = 0x01020304}, R"({"a":1})", 16);
-  frame.add_array(std::span(std::array<std::uint16_t, 3>{1, 2, 3}));
-  frame.add_array(std::span(std::array<double, 1>{2.0}));
+  const std::array<std::uint16_t, 3> numbers{1, 2, 3};
+  const std::array<double, 1> two{2.0};
+  frame.add_array(std::span<const std::uint16_t>(numbers));
+  frame.add_array(std::span<const double>(two));
   const std::vector<std::byte> bytes = frame.take();
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   EXPECT_EQ(text, std::string("MSL1\x04\x01\0\0\x04\x03\x02\x01\x07\0\0\0{\"a\":1}\0\x01\0\x02\0\x03\0\0\0\0\0\0\0\0\0\0\x40", 40));
