@@ -18,7 +18,9 @@ constexpr std::size_t kMostArrivingBytes = std::size_t{64} << 20;
 }  // namespace
 
 StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone) : port_(port), comm_(comm), is_alone_(is_alone), request_(g_handles.request_null) {
-  if (!is_alone) twin<Fn::Comm_rank>()(comm, &rank_);
+  if (is_alone) return;
+  twin<Fn::Comm_rank>()(comm, &rank_);
+  twin<Fn::Comm_size>()(comm, &size_);
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }

@@ -1,6 +1,7 @@
 #include "plugin/tensors/capture.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <optional>
 
@@ -134,6 +135,7 @@ void Capture::set(CounterId counter, double value) noexcept {
     const std::lock_guard lock(mutex_);
     if (counter >= readings_.size() || !readings_[counter].is_wanted) return;
     readings_[counter].is_new = true;
+    readings_[counter].step = hooks::current_step();
     readings_[counter].value = value;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
@@ -159,20 +161,22 @@ void Capture::learn(CounterId counter) {
 }
 
 /// Under mutex_.
-void Capture::put_readings(std::int64_t step) {
-  CounterReadings all{.step = step, .ids = {}, .values = {}};
+void Capture::put_readings() {
+  std::map<std::int64_t, CounterReadings> by_step;
   for (std::uint32_t i = 0; i < readings_.size(); ++i) {
     if (!std::exchange(readings_[i].is_new, false)) continue;
-    all.ids.push_back(i);
-    all.values.push_back(readings_[i].value);
+    CounterReadings& readings = by_step[readings_[i].step];
+    readings.step = readings_[i].step;
+    readings.ids.push_back(i);
+    readings.values.push_back(readings_[i].value);
   }
-  if (!all.ids.empty()) writer_.add(all);
+  for (const auto& [step, readings] : by_step) writer_.add(readings);
 }
 
-std::vector<std::byte> Capture::take_letter(std::int64_t step) noexcept {
+std::vector<std::byte> Capture::take_letter() noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    put_readings(step);
+    put_readings();
     const std::uint64_t left_out = writer_.left_out();
     std::vector<std::byte> letter = writer_.take();
     if (left_out != std::exchange(left_out_told_, left_out)) writer_.add(Notice{0, std::to_string(left_out) + " views had no room on their way to rank 0 so far"});

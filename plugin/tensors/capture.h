@@ -39,8 +39,8 @@ class Capture final : public CounterSink {
   void add(const Interval& interval);
   /// Puts a tensor's name into the next letter.
   void name(const TensorName& name);
-  /// What there is to tell since the last letter, in which `step` ended; empty: nothing. The thread that begins steps.
-  std::vector<std::byte> take_letter(std::int64_t step) noexcept;
+  /// What there is to tell since the last letter; empty: nothing.
+  std::vector<std::byte> take_letter() noexcept;
 
  private:
   struct State {
@@ -53,6 +53,7 @@ class Capture final : public CounterSink {
     bool is_wanted = false;
     bool is_named = false;
     bool is_new = false;
+    std::int64_t step = 0;  ///< in which it was set
     double value = 0.0;
   };
   std::shared_ptr<const State> state() const noexcept;
@@ -60,7 +61,7 @@ class Capture final : public CounterSink {
   void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
   bool is_known(CounterId counter) const;
   void learn(CounterId counter);
-  void put_readings(std::int64_t step);
+  void put_readings();
 
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
   std::shared_ptr<const State> state_ = std::make_shared<const State>();

@@ -63,7 +63,7 @@ void StepTalk::pulse() noexcept {
   }
 }
 
-std::vector<std::byte> StepTalk::take_letter() noexcept { return capture_ == nullptr ? std::vector<std::byte>() : capture_->take_letter(told_step_); }
+std::vector<std::byte> StepTalk::take_letter() noexcept { return capture_ == nullptr ? std::vector<std::byte>() : capture_->take_letter(); }
 
 void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept {
   if (server_ != nullptr) (void)server_->take(LiveKind::kLetter, world_rank, letter);

@@ -36,6 +36,7 @@ class Viewer:
         self.names, self.counters, self.texts = {}, {}, []
         for name, what in panels.items():
             self.client.say(type="subscribe", panel=name, **what)
+            self.client.say(type="credit", panel=name, frames=62)
 
     def follow(self, wanted=lambda viewer: False):
         """Until wanted(self), or the end of the run."""
@@ -46,12 +47,13 @@ class Viewer:
                 self.names.update({tensor["id"]: tensor for tensor in message.get("tensors", [])})
                 self.counters.update({counter["id"]: counter for counter in message.get("counters", [])})
                 if message["type"] == "end":
-                    return self
+                    break
                 continue
             panel = message.metadata["panel"]
             self.frames[panel].append(message)
-            if len(self.frames[panel]) % 8 == 0 or len(self.frames[panel]) == 1:
-                self.client.say(type="credit", panel=panel, frames=16)
+            if len(self.frames[panel]) % 32 == 0:
+                self.client.say(type="credit", panel=panel, frames=32)
+        self.client.close()
         return self
 
     def series(self, panel, column="value"):
@@ -218,7 +220,7 @@ class OfOtherJobs(unittest.TestCase):
             self.assertGreater(len(viewer.frames["tiles"]), 0)
 
     def test_what_cannot_be_shown_is_said(self):
-        with gpt(200, ranks=1) as job:
+        with gpt(60, "--hidden", 160, ranks=1) as job:
             viewer = Viewer(job.find_server(), whole={"what": "tensor", "name": "*", "kind": "weight", "view": {"type": "whole"}})
             viewer.follow(lambda viewer: any(text["type"] == "notice" for text in viewer.texts))
             notice = next(text for text in viewer.texts if text["type"] == "notice")
