@@ -1,0 +1,125 @@
+import { parseMessage, type ClientMessage, type ServerMessage } from "../protocol/messages";
+import { readFrame, type Frame } from "../protocol/frame";
+import { delayMs } from "./backoff";
+
+export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended";
+
+export interface ConnectionState {
+  phase: Phase;
+  attempt: number; // tries since the connection was lost
+  retryAtMs: number; // of Date.now(), when phase is waiting
+  reason: string; // why refused, or what was wrong with the last message
+}
+
+export interface ConnectionEvents {
+  state(state: ConnectionState): void;
+  opened(): void;
+  message(message: ServerMessage): void;
+  frame(frame: Frame, scriptMs: number): void;
+}
+
+/** A path of the server that this page came from, with the run's token. */
+export function serverUrl(path: string, page: Location | URL): string {
+  const token = new URL(page.href).searchParams.get("token");
+  const url = new URL(path, page.href);
+  url.hash = "";
+  url.search = token === null ? "" : `?token=${encodeURIComponent(token)}`;
+  return url.href;
+}
+
+/** The WebSocket to the server: comes back when it is lost, until the run has ended or the server refuses. */
+export class Connection {
+  private socket: WebSocket | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private state: ConnectionState = { phase: "connecting", attempt: 0, retryAtMs: 0, reason: "" };
+  private isEnded = false;
+
+  constructor(
+    private readonly page: Location | URL,
+    private readonly events: ConnectionEvents,
+  ) {}
+
+  start(): void {
+    clearTimeout(this.timer);
+    this.become({ phase: "connecting", reason: "" });
+    const socket = new WebSocket(serverUrl("/ws/v1", this.page).replace(/^http/, "ws"));
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    let hasOpened = false;
+    socket.onopen = () => {
+      hasOpened = true;
+      this.become({ phase: "connected", attempt: 0 });
+      this.events.opened();
+    };
+    socket.onmessage = (event) => this.take(event.data as string | ArrayBuffer);
+    socket.onclose = () => {
+      if (this.socket !== socket) return;
+      this.socket = undefined;
+      if (this.isEnded) this.become({ phase: "ended" });
+      else if (hasOpened) this.retry();
+      else void this.askWhy();
+    };
+  }
+
+  /** Tries at once. */
+  retryNow(): void {
+    if (!this.socket) this.start();
+  }
+
+  /** False: there is no connection. */
+  send(message: ClientMessage): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    const socket = this.socket;
+    this.socket = undefined;
+    socket?.close();
+  }
+
+  private take(data: string | ArrayBuffer): void {
+    const begin = performance.now();
+    try {
+      if (typeof data === "string") {
+        const message = parseMessage(data);
+        if (!message) return;
+        if (message.type === "end") this.isEnded = true;
+        this.events.message(message);
+      } else {
+        const frame = readFrame(data);
+        if (frame) this.events.frame(frame, performance.now() - begin);
+      }
+    } catch (error) {
+      this.become({ reason: `The server said what this page does not understand: ${(error as Error).message}` });
+    }
+  }
+
+  /** A handshake that fails does not tell a page why; the same request without WebSocket does. */
+  private async askWhy(): Promise<void> {
+    try {
+      const answer = await fetch(serverUrl("/api/v1/run", this.page), { cache: "no-store" });
+      if (answer.status === 401 || answer.status === 403) {
+        const body = (await answer.json().catch(() => ({}))) as { error?: string };
+        this.become({ phase: "refused", reason: body.error ?? `The server answered ${answer.status}.` });
+        return;
+      }
+    } catch {
+      // Nobody there: try again.
+    }
+    this.retry();
+  }
+
+  private retry(): void {
+    const delay = delayMs(this.state.attempt, Math.random());
+    this.become({ phase: "waiting", attempt: this.state.attempt + 1, retryAtMs: Date.now() + delay });
+    this.timer = setTimeout(() => this.start(), delay);
+  }
+
+  private become(change: Partial<ConnectionState>): void {
+    this.state = { ...this.state, ...change };
+    this.events.state(this.state);
+  }
+}

@@ -1,0 +1,68 @@
+import { ticks } from "../scale/format";
+import type { HeatData } from "./heat_data";
+import { inkNow } from "./theme";
+
+/** Room for the axes, in CSS pixels. */
+export const GUTTER = { left: 44, bottom: 18 };
+const LABEL_HEIGHT = 13;
+const LABEL_WIDTH = 70;
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Names of rows on the left, steps below, and a mark on what the reader chose. box and ratio in device pixels. */
+export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box: Box, ratio: number): void {
+  const ink = inkNow();
+  context.font = `${11 * ratio}px system-ui, "DejaVu Sans", sans-serif`;
+  context.fillStyle = ink.faint;
+  drawRowNames(context, data, box, ratio);
+  drawSteps(context, data, box, ratio);
+  if (data.marked) drawMark(context, data, box, ratio);
+}
+
+function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: HeatData, box: Box, ratio: number): void {
+  if (!rowNames) return;
+  const rowHeight = box.height / cells.rows;
+  const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (let row = 0; row < cells.rows; row += every) {
+    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + (row + 0.5) * rowHeight, box.x - 6 * ratio);
+  }
+}
+
+function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData, box: Box, ratio: number): void {
+  if (!steps || steps.length === 0) return;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const most = Math.max(1, Math.floor(box.width / (LABEL_WIDTH * ratio)));
+  let column = 0;
+  for (const step of ticks(steps[0], steps[steps.length - 1], most)) {
+    while (column < steps.length - 1 && steps[column] < step) column++;
+    const x = box.x + ((column + 0.5) * box.width) / cells.columns;
+    context.fillRect(Math.round(x), box.y + box.height, ratio, 4 * ratio);
+    const half = context.measureText(String(step)).width / 2;
+    context.fillText(String(step), Math.min(Math.max(x, box.x + half), box.x + box.width - half), box.y + box.height + 5 * ratio);
+  }
+}
+
+function drawMark(context: CanvasRenderingContext2D, { cells, marked }: HeatData, box: Box, ratio: number): void {
+  if (!marked || marked.column < 0) return;
+  const ink = inkNow();
+  const x = box.x + (marked.column * box.width) / cells.columns;
+  const width = Math.max(2 * ratio, box.width / cells.columns);
+  const wide = (y: number, height: number): void => {
+    context.lineWidth = 3 * ratio;
+    context.strokeStyle = ink.panel;
+    context.strokeRect(x, y, width, height);
+    context.lineWidth = 1.5 * ratio;
+    context.strokeStyle = ink.text;
+    context.strokeRect(x, y, width, height);
+  };
+  const isRow = marked.row >= 0 && marked.row < cells.rows;
+  wide(box.y + (isRow ? (marked.row * box.height) / cells.rows : 0), isRow ? Math.max(2 * ratio, box.height / cells.rows) : box.height);
+}

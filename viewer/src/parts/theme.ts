@@ -1,0 +1,45 @@
+import { gradientOf, INFINITE_COLOUR, NAN_COLOUR } from "../scale/colours";
+import type { Live } from "../store/live";
+
+/** Colours of the page for what is drawn on canvases, read once a theme. */
+export interface Ink {
+  text: string;
+  faint: string;
+  grid: string;
+  accent: string;
+  soft: string;
+  empty: string;
+  panel: string;
+}
+
+let ink: Ink | undefined;
+
+export function inkNow(): Ink {
+  if (!ink) {
+    const style = getComputedStyle(document.documentElement);
+    const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+    ink = { text: of("text"), faint: of("faint"), grid: of("grid"), accent: of("accent"), soft: of("accent-soft"), empty: of("empty"), panel: of("panel") };
+  }
+  return ink;
+}
+
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+function apply(live: Live): void {
+  const { theme } = live.url;
+  const isDark = theme === "dark" || (theme === "auto" && prefersDark.matches);
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
+  const { style } = document.documentElement;
+  style.setProperty("--palette", gradientOf(live.url.palette));
+  style.setProperty("--nan", NAN_COLOUR);
+  style.setProperty("--infinite", INFINITE_COLOUR);
+  ink = undefined;
+  live.loop.invalidate("theme");
+}
+
+/** Follows the system, or what the reader chose, and has the colour scale in the legends. Returns: apply what was chosen now. */
+export function followTheme(live: Live): () => void {
+  prefersDark.addEventListener("change", () => apply(live));
+  apply(live);
+  return () => apply(live);
+}

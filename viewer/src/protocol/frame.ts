@@ -1,0 +1,189 @@
+// Binary frames of the live view's protocol (docs/live_protocol.md). Arrays are views of the frame's buffer: nothing is copied but
+// the steps, which become numbers.
+
+export const HEADER_BYTES = 16;
+const MAGIC = 0x314c534d; // "MSL1", little-endian
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+interface FrameBase {
+  panel: string;
+  step: number;
+  dropped: number;
+  leftOut: boolean; // something of this panel is missing before this frame
+  number: number;
+  bytes: number;
+}
+
+export interface StepsFrame extends FrameBase {
+  kind: 1;
+  steps: Float64Array; // [n]
+  beganMs: Float64Array; // [n] ms since the epoch
+  ranks: number;
+  columns: string[];
+  values: Float32Array[]; // of each column [n][ranks]; NaN: not known
+}
+
+export interface CountersFrame extends FrameBase {
+  kind: 2;
+  steps: Float64Array; // [n]
+  ids: Uint32Array; // [c]
+  values: Float64Array; // [n][c]; NaN: not set in that step
+}
+
+export interface StatisticsFrame extends FrameBase {
+  kind: 3;
+  steps: Float64Array; // [n]
+  ids: Uint32Array; // [c]
+  columns: string[];
+  values: Float64Array[]; // of each column [n][c]; NaN: not known
+}
+
+export interface TensorFrame extends FrameBase {
+  kind: 4;
+  tensor: number;
+  name: string;
+  tensorKind: string;
+  layer: number;
+  microBatch: number;
+  replica: number;
+  ranks: number[];
+  missing: number[];
+  beginMs: number;
+  endMs: number;
+  dtype: string;
+  encoding: "f16" | "f32";
+  fullShape: number[];
+  shape: number[];
+  view: { type: string; tiles?: number; method?: string };
+  elements: Uint16Array | Float32Array; // Uint16Array: IEEE 754 binary16, see half.ts
+}
+
+export type Frame = StepsFrame | CountersFrame | StatisticsFrame | TensorFrame;
+
+type Metadata = Record<string, unknown>;
+
+/** Takes one array after the other from the payload; each begins at a multiple of 8. */
+class Payload {
+  constructor(
+    private readonly buffer: ArrayBuffer,
+    private offset: number,
+  ) {}
+
+  private take(bytes: number): number {
+    const start = this.offset;
+    if (start + bytes > this.buffer.byteLength) throw new Error(`a frame ends at ${this.buffer.byteLength} of ${start + bytes} bytes`);
+    this.offset = aligned(start + bytes);
+    return start;
+  }
+
+  float64(count: number): Float64Array {
+    return new Float64Array(this.buffer, this.take(count * 8), count);
+  }
+  float32(count: number): Float32Array {
+    return new Float32Array(this.buffer, this.take(count * 4), count);
+  }
+  uint32(count: number): Uint32Array {
+    return new Uint32Array(this.buffer, this.take(count * 4), count);
+  }
+  uint16(count: number): Uint16Array {
+    return new Uint16Array(this.buffer, this.take(count * 2), count);
+  }
+  /** int64 as numbers; exact up to 2^53. */
+  int64(count: number): Float64Array {
+    const start = this.take(count * 8);
+    const low = new Uint32Array(this.buffer, start, count * 2);
+    const high = new Int32Array(this.buffer, start, count * 2);
+    const numbers = new Float64Array(count);
+    for (let i = 0; i < count; i++) numbers[i] = high[2 * i + 1] * 4294967296 + low[2 * i];
+    return numbers;
+  }
+}
+
+const aligned = (offset: number): number => (offset + 7) & ~7;
+
+function count(metadata: Metadata, field: string): number {
+  const value = metadata[field];
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw new Error(`a frame's ${field} is no count: ${String(value)}`);
+  return value;
+}
+
+function numbers(metadata: Metadata, field: string): number[] {
+  const value = metadata[field];
+  return Array.isArray(value) ? value.filter((entry): entry is number => typeof entry === "number") : [];
+}
+
+function columns(metadata: Metadata): string[] {
+  const value = metadata.columns;
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string")) throw new Error("a frame has no columns");
+  return value;
+}
+
+const number = (metadata: Metadata, field: string, otherwise: number): number =>
+  typeof metadata[field] === "number" ? (metadata[field] as number) : otherwise;
+const text = (metadata: Metadata, field: string): string => (typeof metadata[field] === "string" ? (metadata[field] as string) : "");
+
+function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): TensorFrame {
+  const shape = numbers(metadata, "shape");
+  const elements = shape.reduce((product, extent) => product * extent, 1);
+  if (!Number.isInteger(elements) || elements < 0) throw new Error("a frame's shape is not one");
+  const encoding = text(metadata, "encoding");
+  if (encoding !== "f16" && encoding !== "f32") throw new Error(`a frame's encoding is not known: ${encoding}`);
+  return {
+    ...base,
+    kind: 4,
+    tensor: number(metadata, "tensor", -1),
+    name: text(metadata, "name"),
+    tensorKind: text(metadata, "kind"),
+    layer: number(metadata, "layer", -1),
+    microBatch: number(metadata, "micro_batch", -1),
+    replica: number(metadata, "replica", 0),
+    ranks: numbers(metadata, "ranks"),
+    missing: numbers(metadata, "missing"),
+    beginMs: number(metadata, "begin_ms", NaN),
+    endMs: number(metadata, "end_ms", NaN),
+    dtype: text(metadata, "dtype"),
+    encoding,
+    fullShape: numbers(metadata, "full_shape"),
+    shape,
+    view: (metadata.view ?? { type: "whole" }) as TensorFrame["view"],
+    elements: encoding === "f16" ? payload.uint16(elements) : payload.float32(elements),
+  };
+}
+
+/**
+ * Reads one frame; its arrays live as long as the buffer. undefined: of a kind that this page does not know. Throws on what is no
+ * frame, with a sentence. The machine is little-endian, as every one with a browser is.
+ */
+export function readFrame(buffer: ArrayBuffer): Frame | undefined {
+  if (buffer.byteLength < HEADER_BYTES) throw new Error(`a frame of ${buffer.byteLength} bytes has no header`);
+  const header = new DataView(buffer);
+  if (header.getUint32(0, true) !== MAGIC) throw new Error("a frame does not begin with MSL1");
+  const kind = header.getUint8(4);
+  const length = header.getUint32(12, true);
+  if (HEADER_BYTES + length > buffer.byteLength) throw new Error("a frame ends in its metadata");
+  if (kind < 1 || kind > 4) return undefined;
+  const metadata = JSON.parse(decoder.decode(new Uint8Array(buffer, HEADER_BYTES, length))) as Metadata;
+  const payload = new Payload(buffer, aligned(HEADER_BYTES + length));
+  const base: FrameBase = {
+    panel: text(metadata, "panel"),
+    step: number(metadata, "step", -1),
+    dropped: number(metadata, "dropped", 0),
+    leftOut: (header.getUint8(5) & 1) !== 0,
+    number: header.getUint32(8, true),
+    bytes: buffer.byteLength,
+  };
+  if (kind === 4) return readTensor(base, metadata, payload);
+  const n = count(metadata, "steps");
+  const steps = payload.int64(n);
+  if (kind === 1) {
+    const ranks = count(metadata, "ranks");
+    const beganMs = payload.float64(n);
+    const names = columns(metadata);
+    return { ...base, kind, steps, beganMs, ranks, columns: names, values: names.map(() => payload.float32(n * ranks)) };
+  }
+  const c = count(metadata, "count");
+  const ids = payload.uint32(c);
+  if (kind === 2) return { ...base, kind, steps, ids, values: payload.float64(n * c) };
+  const names = columns(metadata);
+  return { ...base, kind: 3, steps, ids, columns: names, values: names.map(() => payload.float64(n * c)) };
+}

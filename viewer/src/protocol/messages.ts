@@ -1,0 +1,88 @@
+// Text messages of the live view's protocol (docs/live_protocol.md), as far as this page uses them.
+
+export interface Tensor {
+  id: number;
+  name: string;
+  kind: string;
+  layer: number; // -1: none
+  shape: number[];
+  dtype: string;
+}
+
+export interface Counter {
+  id: number;
+  name: string;
+  rank: number;
+  unit: string;
+}
+
+/** What `hello` and /api/v1/run say of the run. Fields that are not told are absent. */
+export interface Run {
+  run?: string;
+  program?: string;
+  command?: string[] | string;
+  ranks?: number;
+  hosts?: string[];
+  version?: string;
+  [field: string]: unknown;
+}
+
+export interface Alert {
+  step: number;
+  ranks: number[];
+  text: string;
+  tensor?: number;
+}
+
+export type ServerMessage =
+  | { type: "hello"; protocol: number; megascope: string; run: Run; bounds?: Record<string, unknown> }
+  | { type: "tensors"; tensors: Tensor[] }
+  | { type: "counters"; counters: Counter[] }
+  | { type: "subscribed"; panel: string; matches: number }
+  | { type: "notice"; panel?: string; text: string }
+  | ({ type: "alert" } & Alert)
+  | { type: "drops"; reason: string; count: number }
+  | { type: "end"; reason: string; steps: number }
+  | { type: "error"; text: string; panel?: string }
+  | { type: "pong"; id?: unknown };
+
+export type TileView = { type: "tile"; tiles: number; method: string };
+export type View = TileView | { type: "whole" };
+
+/** A subscription without its panel's name and without `since`, which are added when it is sent. */
+export type Wish =
+  | { what: "steps" }
+  | { what: "counters"; names: string[] }
+  | { what: "statistics"; names: string[]; kinds?: string[]; layers?: [number, number] }
+  | {
+      what: "tensor";
+      name: string;
+      kind: string;
+      layers?: [number, number];
+      micro_batch: number;
+      replica: number;
+      every: number;
+      view: View;
+      encoding: "f16" | "f32";
+    };
+
+export type ClientMessage =
+  | ({ type: "subscribe"; panel: string; since?: number } & Wish)
+  | { type: "unsubscribe"; panel: string }
+  | { type: "credit"; panel: string; frames: number }
+  | { type: "ping"; id?: number };
+
+const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "drops", "end", "error", "pong"]);
+const LISTS: Record<string, string> = { tensors: "tensors", counters: "counters" };
+
+/** The message, or undefined for a type that this page does not know. Throws on what is no JSON object with a type. */
+export function parseMessage(text: string): ServerMessage | undefined {
+  const message: unknown = JSON.parse(text);
+  if (typeof message !== "object" || message === null) throw new Error("a message is not a JSON object");
+  const type = (message as { type?: unknown }).type;
+  if (typeof type !== "string") throw new Error("a message has no type");
+  if (!KNOWN.has(type)) return undefined;
+  const list = LISTS[type];
+  if (list && !Array.isArray((message as Record<string, unknown>)[list])) throw new Error(`${type}: no list ${list}`);
+  return message as ServerMessage;
+}

@@ -1,0 +1,74 @@
+import type { CountersFrame } from "../protocol/frame";
+import type { Counter } from "../protocol/messages";
+import { matches } from "../protocol/pattern";
+import { StepAxis } from "./step_axis";
+
+const MOST_STEPS = 10000;
+
+export interface Series {
+  counter: Counter;
+  axis: StepAxis; // steps in which it was set
+  value: number; // its column
+}
+
+/** The program's counters: of each the steps in which it was set, and its value there. */
+export class CounterTable {
+  private readonly series = new Map<number, Series>();
+  private readonly known = new Map<number, Counter>();
+  private readonly unnamed = new Map<number, Series>(); // values that came before their names
+
+  learn(counters: Counter[]): void {
+    for (const counter of counters) {
+      this.known.set(counter.id, counter);
+      const series = this.unnamed.get(counter.id);
+      if (!series) continue;
+      series.counter = counter;
+      this.series.set(counter.id, series);
+      this.unnamed.delete(counter.id);
+    }
+  }
+
+  add(frame: CountersFrame): void {
+    const c = frame.ids.length;
+    for (let column = 0; column < c; column++) {
+      const { axis, value } = this.seriesOf(frame.ids[column]);
+      for (let i = 0; i < frame.steps.length; i++) {
+        const now = frame.values[i * c + column];
+        if (Number.isNaN(now)) continue;
+        const index = axis.place(frame.steps[i]);
+        if (index >= 0) axis.columnData(value)[index] = now;
+      }
+    }
+  }
+
+  clear(): void {
+    this.series.clear();
+    this.known.clear();
+    this.unnamed.clear();
+  }
+
+  lastStep(): number {
+    let last = NaN;
+    for (const { axis } of this.series.values()) if (axis.count && !(axis.last() <= last)) last = axis.last();
+    return last;
+  }
+  names(): string[] {
+    return [...new Set([...this.known.values()].map((counter) => counter.name))].sort();
+  }
+  /** Series with values whose counter is of the pattern, by name and rank. */
+  matching(pattern: string): Series[] {
+    return [...this.series.values()]
+      .filter(({ counter, axis }) => axis.count > 0 && matches(pattern, counter.name))
+      .sort((a, b) => (a.counter.name < b.counter.name ? -1 : a.counter.name > b.counter.name ? 1 : a.counter.rank - b.counter.rank));
+  }
+
+  private seriesOf(id: number): Series {
+    const there = this.series.get(id) ?? this.unnamed.get(id);
+    if (there) return there;
+    const axis = new StepAxis(MOST_STEPS);
+    const counter = this.known.get(id);
+    const made = { counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" }, axis, value: axis.addColumn(1, true) };
+    (counter ? this.series : this.unnamed).set(id, made);
+    return made;
+  }
+}

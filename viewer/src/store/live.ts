@@ -1,0 +1,260 @@
+import { inject, reactive, shallowReactive, watch, type InjectionKey } from "vue";
+import { Connection, serverUrl, type ConnectionState } from "../connection/connection";
+import { Credits } from "../connection/credits";
+import { FrameLoop } from "../draw/frame_loop";
+import type { Frame } from "../protocol/frame";
+import type { Alert, Run, ServerMessage, Tensor, Wish } from "../protocol/messages";
+import { CounterTable } from "./counter_table";
+import { StatisticsTable } from "./statistics_table";
+import { StepTable } from "./step_table";
+import { TensorViews } from "./tensor_views";
+import { readUrl, writeUrl, type UrlState } from "./url_state";
+import { extraCredits, wishesFor } from "./wishes";
+
+const CREDIT_INTERVAL_MS = 90; // a server takes 100 messages a second
+const MOST_ALERTS = 200;
+
+export interface RankPlace {
+  rank: number;
+  host: string;
+  pid: number;
+  place: string;
+}
+
+/** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
+export interface RunState {
+  run: Run;
+  connection: ConnectionState;
+  ended: { reason: string; steps: number } | null;
+  alerts: Alert[];
+  notices: { panel: string; text: string }[];
+  drops: Record<string, number>; // reason → count, what the server said
+  dropped: Record<string, number>; // panel → frames replaced or not sent
+  matchCount: Record<string, number>; // panel → tensors or counters that match
+  places: RankPlace[];
+  tensors: Tensor[];
+  counterNames: string[];
+  paused: boolean;
+  lastStep: number;
+  lastFrameMs: number; // Date.now()
+  frames: number;
+  bytes: number;
+}
+
+const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
+  run: {}, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
+  lastStep: -1, lastFrameMs: 0, frames: 0, bytes: 0,
+});
+
+/** The page's model: one connection, the tables that it fills, what the reader chose, and when it is drawn. */
+export class Live {
+  readonly url: UrlState;
+  readonly state: RunState;
+  readonly steps = new StepTable();
+  readonly counters = new CounterTable();
+  readonly statistics = new StatisticsTable();
+  readonly views = new TensorViews();
+  readonly tensors = new Map<number, Tensor>();
+  readonly loop: FrameLoop;
+  private readonly connection: Connection;
+  private readonly credits = new Credits();
+  private readonly subscribed = new Map<string, string>(); // panel → what was sent
+  private readonly waiting: Frame[] = []; // that came while paused
+  private creditTimer: ReturnType<typeof setTimeout> | undefined;
+  private runId: unknown;
+
+  constructor(private readonly page: Location) {
+    this.url = reactive(readUrl(page.hash));
+    this.state = shallowReactive({
+      ...freshRun(),
+      connection: { phase: "connecting", attempt: 0, retryAtMs: 0, reason: "" },
+      paused: false,
+    });
+    this.loop = new FrameLoop(() => this.allDrawn());
+    this.connection = new Connection(page, {
+      state: (connection) => (this.state.connection = connection),
+      opened: () => this.opened(),
+      message: (message) => this.take(message),
+      frame: (frame, scriptMs) => this.arrived(frame, scriptMs),
+    });
+  }
+
+  start(): void {
+    watch(this.url, () => {
+      history.replaceState(null, "", this.page.pathname + this.page.search + writeUrl(this.url));
+      this.sync();
+      this.loop.invalidate("choice");
+    });
+    window.addEventListener("hashchange", () => Object.assign(this.url, readUrl(this.page.hash)));
+    this.connection.start();
+  }
+  retryNow(): void {
+    this.connection.retryNow();
+  }
+
+  pause(isPaused: boolean): void {
+    this.state.paused = isPaused;
+    if (!isPaused) for (const frame of this.waiting.splice(0)) this.show(frame, 0);
+    this.loop.pause(isPaused);
+  }
+
+  /** Indices [from, to) of the steps shown in an axis. */
+  shown(axis: { count: number; last(): number; lowerBound(step: number): number }): [number, number] {
+    const range = this.url.steps;
+    if ("last" in range) return [Math.max(0, axis.count - range.last), axis.count];
+    return [axis.lowerBound(range.from), axis.lowerBound(range.to + 1)];
+  }
+
+  private opened(): void {
+    this.credits.clear();
+    this.subscribed.clear();
+    this.waiting.length = 0;
+    this.sync();
+    void this.askPlaces();
+  }
+
+  /** Makes the server's subscriptions those that the reader's choice needs. */
+  private sync(): void {
+    if (this.state.connection.phase !== "connected") return;
+    const wishes = wishesFor(this.url, this.state.tensors);
+    for (const panel of [...this.subscribed.keys()]) {
+      if (wishes.has(panel)) continue;
+      this.connection.send({ type: "unsubscribe", panel });
+      this.subscribed.delete(panel);
+      this.forget(panel);
+    }
+    for (const [panel, wish] of wishes) {
+      const text = JSON.stringify(wish);
+      if (this.subscribed.get(panel) === text) continue;
+      const isReplaced = this.subscribed.has(panel);
+      this.subscribed.set(panel, text);
+      if (isReplaced || wish.what === "tensor" || wish.what === "statistics") this.forget(panel);
+      const since = this.since(wish);
+      this.connection.send({ type: "subscribe", panel, ...wish, ...(since > 0 ? { since } : {}) });
+      const extra = extraCredits(wish);
+      if (extra > 0) this.connection.send({ type: "credit", panel, frames: extra });
+    }
+  }
+
+  /** After a lost connection only what is new is asked for. */
+  private since(wish: Wish): number {
+    if (wish.what === "steps") return this.steps.count ? this.steps.axis.last() + 1 : 0;
+    return 0;
+  }
+
+  private forget(panel: string): void {
+    this.credits.forget(panel);
+    this.state.notices = this.state.notices.filter((notice) => notice.panel !== panel);
+    if (panel === "statistics") this.statistics.clear();
+    this.views.clear(panel);
+    this.loop.invalidate(panel);
+  }
+
+  private arrived(frame: Frame, scriptMs: number): void {
+    this.credits.arrived(frame.panel);
+    if (this.state.paused) this.waiting.push(frame);
+    else this.show(frame, scriptMs);
+  }
+
+  private show(frame: Frame, readMs: number): void {
+    const begin = performance.now();
+    if (!this.subscribed.has(frame.panel)) return;
+    if (frame.kind === 1) this.steps.add(frame);
+    else if (frame.kind === 2) this.counters.add(frame);
+    else if (frame.kind === 3) this.statistics.add(frame);
+    else this.views.add(frame);
+    const { state } = this;
+    if (frame.step > state.lastStep) state.lastStep = frame.step;
+    if (state.dropped[frame.panel] !== frame.dropped) state.dropped = { ...state.dropped, [frame.panel]: frame.dropped };
+    state.lastFrameMs = Date.now();
+    state.frames++;
+    state.bytes += frame.bytes;
+    this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
+  }
+
+  private allDrawn(): void {
+    this.credits.allDrawn();
+    this.creditTimer ??= setTimeout(() => {
+      this.creditTimer = undefined;
+      if (this.state.paused) return;
+      for (const { panel, frames } of this.credits.take()) {
+        if (this.subscribed.has(panel)) this.connection.send({ type: "credit", panel, frames });
+      }
+    }, CREDIT_INTERVAL_MS);
+  }
+
+  private take(message: ServerMessage): void {
+    const { state } = this;
+    switch (message.type) {
+      case "hello":
+        return this.greeted(message.run ?? {});
+      case "tensors":
+        for (const tensor of message.tensors) this.tensors.set(tensor.id, tensor);
+        state.tensors = [...this.tensors.values()];
+        this.sync();
+        return this.loop.invalidate("tensors");
+      case "counters":
+        this.counters.learn(message.counters);
+        state.counterNames = this.counters.names();
+        return this.loop.invalidate("counters");
+      case "subscribed":
+        state.matchCount = { ...state.matchCount, [message.panel]: message.matches };
+        return;
+      case "notice":
+      case "error":
+        state.notices = [...state.notices, { panel: message.panel ?? "", text: message.text }].slice(-20);
+        return;
+      case "alert":
+        return this.warned(message);
+      case "drops":
+        state.drops = { ...state.drops, [message.reason]: message.count };
+        return;
+      case "end":
+        state.ended = { reason: message.reason, steps: message.steps };
+        return;
+      case "pong":
+    }
+  }
+
+  /** An alert that is told again, after a connection was lost, is one. */
+  private warned(alert: Alert): void {
+    const { alerts } = this.state;
+    const isSame = (other: Alert): boolean => other.step === alert.step && other.text === alert.text;
+    if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MOST_ALERTS);
+  }
+
+  /** Another run than before at this address: nothing of the old one is kept. */
+  private greeted(run: Run): void {
+    const id = run.run ?? run.id ?? run.run_id;
+    if (this.runId !== undefined && id !== this.runId) {
+      this.steps.clear();
+      this.counters.clear();
+      this.statistics.clear();
+      this.views.clearAll();
+      this.tensors.clear();
+      Object.assign(this.state, freshRun());
+      this.subscribed.clear();
+    }
+    this.runId = id;
+    this.state.run = run;
+    this.sync();
+  }
+
+  private async askPlaces(): Promise<void> {
+    try {
+      const answer = await fetch(serverUrl("/api/v1/ranks", this.page), { cache: "no-store" });
+      const list: unknown = answer.ok ? await answer.json() : [];
+      if (Array.isArray(list)) this.state.places = list as RankPlace[];
+    } catch {
+      // The page does without hosts.
+    }
+  }
+}
+
+export const LIVE: InjectionKey<Live> = Symbol("live");
+
+export function useLive(): Live {
+  const live = inject(LIVE);
+  if (!live) throw new Error("no Live was provided");
+  return live;
+}

@@ -1,0 +1,122 @@
+import type { TensorFrame } from "../protocol/frame";
+import { halfTable } from "../protocol/half";
+
+/** Least, most and what is no number among elements. */
+export interface Extremes {
+  least: number; // of finite elements; Infinity: there is none
+  most: number;
+  leastMagnitude: number; // of finite elements that are not 0
+  nan: number;
+  infinite: number;
+}
+
+/** How a view's elements lie on the screen: rows are tokens, columns the rest. */
+export interface Layout {
+  rows: number;
+  columns: number;
+  rowExtents: number[];
+  columnExtents: number[];
+}
+
+export interface Strip {
+  frame: TensorFrame;
+  layout: Layout;
+  extremes: Extremes;
+}
+
+/** Of three dimensions and more the first two (sequences, positions) are rows, of two the first. */
+export function layoutOf(shape: number[]): Layout {
+  const split = shape.length >= 3 ? 2 : shape.length === 2 ? 1 : 0;
+  const product = (extents: number[]): number => extents.reduce((a, b) => a * b, 1);
+  const rowExtents = shape.slice(0, split);
+  const columnExtents = shape.slice(split);
+  return { rows: product(rowExtents), columns: product(columnExtents), rowExtents, columnExtents };
+}
+
+/** Indices of element `flat` in each extent. */
+export function unravel(flat: number, extents: number[]): number[] {
+  const indices = new Array<number>(extents.length);
+  for (let d = extents.length - 1; d >= 0; d--) {
+    indices[d] = flat % extents[d];
+    flat = Math.floor(flat / extents[d]);
+  }
+  return indices;
+}
+
+export function extremesOf(elements: Uint16Array | Float32Array): Extremes {
+  return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements);
+}
+
+function extremesOfFloats(elements: Float32Array): Extremes {
+  let [least, most, leastMagnitude, nan, infinite] = [Infinity, -Infinity, Infinity, 0, 0];
+  for (let i = 0; i < elements.length; i++) {
+    const value = elements[i];
+    if (value - value !== 0) {
+      if (Number.isNaN(value)) nan++;
+      else infinite++;
+      continue;
+    }
+    if (value < least) least = value;
+    if (value > most) most = value;
+    const magnitude = value < 0 ? -value : value;
+    if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
+  }
+  return { least, most, leastMagnitude, nan, infinite };
+}
+
+/** By their bits, which without the sign are in the order of magnitudes. */
+function extremesOfHalves(elements: Uint16Array): Extremes {
+  const infinity = 0x7c00;
+  let [least, most, leastMagnitude, nan, infinite] = [infinity, -infinity, infinity, 0, 0];
+  for (let i = 0; i < elements.length; i++) {
+    const magnitude = elements[i] & 0x7fff;
+    if (magnitude >= infinity) {
+      if (magnitude > infinity) nan++;
+      else infinite++;
+      continue;
+    }
+    const signed = elements[i] > 0x7fff ? -magnitude : magnitude;
+    if (signed < least) least = signed;
+    if (signed > most) most = signed;
+    if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
+  }
+  const table = halfTable();
+  const value = (signed: number): number => (signed < 0 ? -table[-signed] : table[signed]);
+  return { least: value(least), most: value(most), leastMagnitude: value(leastMagnitude), nan, infinite };
+}
+
+export function joined(all: Iterable<Extremes>): Extremes {
+  const sum: Extremes = { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan: 0, infinite: 0 };
+  for (const one of all) {
+    sum.least = Math.min(sum.least, one.least);
+    sum.most = Math.max(sum.most, one.most);
+    sum.leastMagnitude = Math.min(sum.leastMagnitude, one.leastMagnitude);
+    sum.nan += one.nan;
+    sum.infinite += one.infinite;
+  }
+  return sum;
+}
+
+/** The newest view of each layer, panel by panel. */
+export class TensorViews {
+  private readonly panels = new Map<string, Map<number, Strip>>();
+
+  add(frame: TensorFrame): void {
+    const layers = this.panels.get(frame.panel) ?? new Map<number, Strip>();
+    this.panels.set(frame.panel, layers);
+    layers.set(frame.layer, { frame, layout: layoutOf(frame.shape), extremes: extremesOf(frame.elements) });
+  }
+  /** By layer, ascending. */
+  strips(panel: string): Strip[] {
+    return [...(this.panels.get(panel)?.values() ?? [])].sort((a, b) => a.frame.layer - b.frame.layer);
+  }
+  strip(panel: string, layer: number): Strip | undefined {
+    return this.panels.get(panel)?.get(layer);
+  }
+  clear(panel: string): void {
+    this.panels.delete(panel);
+  }
+  clearAll(): void {
+    this.panels.clear();
+  }
+}

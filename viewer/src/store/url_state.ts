@@ -1,0 +1,138 @@
+import { PALETTES, type Palette } from "../scale/colours";
+import { SCALE_KINDS, type ScaleKind } from "../scale/value_scale";
+
+// What the reader chose, as it stands behind the # of the page's address. The token is in front of it and is not touched.
+
+export const VIEWS = ["run", "ranks", "tensors", "generate"] as const;
+export type ViewName = (typeof VIEWS)[number];
+export const THEMES = ["auto", "dark", "light"] as const;
+export type Theme = (typeof THEMES)[number];
+
+/** The newest `last` steps, or those from … to. */
+export type StepRange = { last: number } | { from: number; to: number };
+
+export interface UrlState {
+  view: ViewName;
+  steps: StepRange;
+  theme: Theme;
+  palette: Palette;
+  counters: string[]; // patterns, one a chart
+  rank: number; // chosen in the ranks view, -1: none
+  step: number; // chosen step, -1: none
+  family: string; // pattern of tensors whose statistics are shown; "": the first there is
+  kind: string;
+  column: string;
+  scale: ScaleKind; // of statistics
+  strips: string[]; // patterns of tensors, one a column of strips
+  stripKind: string;
+  stripScale: ScaleKind;
+  layers: [number, number] | null; // null: the first MOST_LAYERS
+  tiles: number;
+  method: string;
+  microBatch: number;
+}
+
+export const DEFAULTS: UrlState = {
+  view: "run",
+  steps: { last: 200 },
+  theme: "auto",
+  palette: "viridis",
+  counters: ["loss", "gradient_norm"],
+  rank: -1,
+  step: -1,
+  family: "",
+  kind: "actv_out",
+  column: "norm",
+  scale: "linear",
+  strips: ["*qkv*", "*mlp1*", "*mlp2*", "*hidden*"],
+  stripKind: "actv_out",
+  stripScale: "linear",
+  layers: null,
+  tiles: 96,
+  method: "mean",
+  microBatch: 0,
+};
+export const MOST_LAYERS = 8;
+
+type Reader<T> = (text: string) => T | undefined;
+type Writer<T> = (value: T) => string;
+type Field<T> = { read: Reader<T>; write: Writer<T> };
+
+const oneOf = <T extends string>(allowed: readonly T[]): Field<T> => ({
+  read: (text) => allowed.find((one) => one === text),
+  write: (value) => value,
+});
+const plain: Field<string> = { read: (text) => text.slice(0, 200), write: (value) => value };
+const whole = (least: number, most: number): Field<number> => ({
+  read: (text) => {
+    const value = Number(text);
+    return /^-?\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined;
+  },
+  write: String,
+});
+const list = (most: number): Field<string[]> => ({
+  read: (text) => {
+    const parts = text.split("|").map((part) => part.slice(0, 200));
+    return parts.length <= most ? parts : undefined;
+  },
+  write: (value) => value.join("|"),
+});
+const span = (text: string): [number, number] | undefined => {
+  const match = /^(\d{1,15})-(\d{1,15})$/.exec(text);
+  return match && Number(match[1]) <= Number(match[2]) ? [Number(match[1]), Number(match[2])] : undefined;
+};
+
+const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {
+  view: oneOf(VIEWS),
+  steps: {
+    read: (text) => {
+      const range = span(text);
+      if (range) return { from: range[0], to: range[1] };
+      const last = /^last(\d{1,6})$/.exec(text);
+      return last && Number(last[1]) >= 2 ? { last: Number(last[1]) } : undefined;
+    },
+    write: (range) => ("last" in range ? `last${range.last}` : `${range.from}-${range.to}`),
+  },
+  theme: oneOf(THEMES),
+  palette: oneOf(PALETTES),
+  counters: list(2),
+  rank: whole(-1, 10_000_000),
+  step: whole(-1, Number.MAX_SAFE_INTEGER),
+  family: plain,
+  kind: plain,
+  column: plain,
+  scale: oneOf(SCALE_KINDS),
+  strips: list(4),
+  stripKind: plain,
+  stripScale: oneOf(SCALE_KINDS),
+  layers: { read: span, write: (value) => (value ? `${value[0]}-${value[1]}` : "") },
+  tiles: whole(1, 4096),
+  method: plain,
+  microBatch: whole(0, 1_000_000),
+};
+const NAMES = Object.keys(FIELDS) as (keyof UrlState)[];
+
+/** What stands behind the #; what is not understood there is as by default. */
+export function readUrl(hash: string): UrlState {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const state = structuredClone(DEFAULTS);
+  const put = <K extends keyof UrlState>(name: K): void => {
+    const text = given.get(name);
+    const value = text === null ? undefined : FIELDS[name].read(text);
+    if (value !== undefined) state[name] = value;
+  };
+  NAMES.forEach(put);
+  return state;
+}
+
+/** The state behind a #, what is as by default left out; "" if all is. */
+export function writeUrl(state: UrlState): string {
+  const result = new URLSearchParams();
+  const put = <K extends keyof UrlState>(name: K): void => {
+    const text = FIELDS[name].write(state[name]);
+    if (text !== FIELDS[name].write(DEFAULTS[name])) result.set(name, text);
+  };
+  NAMES.forEach(put);
+  const text = result.toString();
+  return text ? `#${text}` : "";
+}

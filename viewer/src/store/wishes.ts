@@ -1,0 +1,70 @@
+import type { Tensor, Wish } from "../protocol/messages";
+import { familyOf, matches } from "../protocol/pattern";
+import { MOST_LAYERS, type UrlState } from "./url_state";
+
+// What is subscribed to, from what the reader looks at: what nobody looks at is not computed.
+
+export const STRIP_PANELS = ["strip-0", "strip-1", "strip-2", "strip-3"];
+const FIRST_FAMILY = "*hidden*";
+
+export interface Family {
+  pattern: string;
+  kind: string;
+  layers: number;
+}
+
+/** Tensors of one name over layers, by kind and name. */
+export function familiesOf(tensors: Iterable<Tensor>): Family[] {
+  const families = new Map<string, Family>();
+  for (const { name, kind, layer } of tensors) {
+    const pattern = familyOf(name, layer);
+    const key = `${kind} ${pattern}`;
+    const family = families.get(key) ?? { pattern, kind, layers: 0 };
+    family.layers++;
+    families.set(key, family);
+  }
+  return [...families.values()].sort((a, b) => (a.kind + a.pattern < b.kind + b.pattern ? -1 : 1));
+}
+
+/** The pattern of the statistics' heatmap: the reader's, or one that is there. */
+export function familyShown(state: UrlState, tensors: Tensor[]): string {
+  if (state.family) return state.family;
+  const ofKind = tensors.filter(({ kind }) => kind === state.kind);
+  if (ofKind.length === 0 || ofKind.some(({ name }) => matches(FIRST_FAMILY, name))) return FIRST_FAMILY;
+  const deep = ofKind.find(({ layer }) => layer >= 0) ?? ofKind[0];
+  return familyOf(deep.name, deep.layer);
+}
+
+export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MOST_LAYERS - 1];
+
+/** Panels and what each is to show. */
+export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish> {
+  const wishes = new Map<string, Wish>([
+    ["steps", { what: "steps" }],
+    ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
+  ]);
+  if (state.view !== "tensors") return wishes;
+  wishes.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
+  state.strips.forEach((name, i) => {
+    if (!name) return;
+    wishes.set(STRIP_PANELS[i], {
+      what: "tensor",
+      name,
+      kind: state.stripKind,
+      layers: layersShown(state),
+      micro_batch: state.microBatch,
+      replica: 0,
+      every: 1,
+      view: { type: "tile", tiles: state.tiles, method: state.method },
+      encoding: "f16",
+    });
+  });
+  return wishes;
+}
+
+/** More frames than a subscription begins with: a step brings one of each layer. */
+export function extraCredits(wish: Wish): number {
+  if (wish.what !== "tensor") return 0;
+  const layers = wish.layers ? wish.layers[1] - wish.layers[0] + 1 : MOST_LAYERS;
+  return Math.min(62, layers);
+}

@@ -1,0 +1,63 @@
+import type uPlot from "uplot";
+import type { LineData } from "../parts/line_chart.vue";
+import { LINE_COLOURS } from "../scale/colours";
+import type { Series } from "../store/counter_table";
+import type { Live } from "../store/live";
+
+const RATE_WINDOW = 10; // steps that a rate is over
+const MOST_LINES = 8;
+
+/** Time of a step: least, median and most of the ranks. */
+export function stepTimes(live: Live): LineData | null {
+  const { steps } = live;
+  const [from, to] = live.shown(steps.axis);
+  if (to <= from) return null;
+  const cut = (values: Float32Array | Float64Array): number[] => values.subarray(from, to) as unknown as number[];
+  return {
+    lines: [
+      { label: "least", colour: LINE_COLOURS[2], width: 1 },
+      { label: "median", colour: LINE_COLOURS[0], width: 2 },
+      { label: "most", colour: LINE_COLOURS[4], width: 1 },
+    ],
+    band: true,
+    data: [cut(steps.axis.steps), cut(steps.least()), cut(steps.median()), cut(steps.most())],
+  };
+}
+
+/** Steps a second, of the step and RATE_WINDOW before it. */
+export function throughput(live: Live): LineData | null {
+  const { steps } = live;
+  const [from, to] = live.shown(steps.axis);
+  if (to <= from) return null;
+  const rates = new Float64Array(to - from);
+  for (let i = from; i < to; i++) rates[i - from] = steps.rate(i, RATE_WINDOW);
+  return {
+    lines: [{ label: "steps/s", colour: LINE_COLOURS[5], width: 2 }],
+    data: [steps.axis.steps.subarray(from, to), rates] as unknown as uPlot.AlignedData,
+  };
+}
+
+const nameOf = ({ counter }: Series, isOne: boolean): string => (isOne || counter.rank < 0 ? counter.name : `${counter.name} (rank ${counter.rank})`);
+
+/** Counters of a pattern: a line each, the first MOST_LINES of them. */
+export function counters(live: Live, pattern: string): LineData | null {
+  const series = live.counters.matching(pattern).slice(0, MOST_LINES);
+  if (series.length === 0) return null;
+  const spans = series.map((one) => live.shown(one.axis));
+  const all = new Set<number>();
+  series.forEach((one, i) => one.axis.steps.subarray(...spans[i]).forEach((step) => all.add(step)));
+  const x = Float64Array.from(all).sort();
+  if (x.length === 0) return null;
+  const columns = series.map((one, i) => {
+    const [from, to] = spans[i];
+    const values = one.axis.columnData(one.value);
+    const column = new Array<number | null>(x.length).fill(null);
+    for (let k = 0, at = from; k < x.length && at < to; k++) if (one.axis.steps[at] === x[k]) column[k] = values[at++];
+    return column;
+  });
+  const isOne = new Set(series.map(({ counter }) => counter.name)).size === series.length;
+  return {
+    lines: series.map((one, i) => ({ label: nameOf(one, isOne), colour: LINE_COLOURS[i % LINE_COLOURS.length], width: series.length > 1 ? 1.5 : 2 })),
+    data: [x, ...columns] as unknown as uPlot.AlignedData,
+  };
+}

@@ -1,0 +1,62 @@
+// npm run bench: what the page costs. First paint, and script a frame while 4 panels get 10 frames a second each: the page's own measure
+// (reading, tables, drawing, Vue), and beside it what the browser says that it spent on script in all, timers and garbage too.
+
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { startMock } from "../mock_server/server.js";
+
+const PAGE = process.env.MEGASCOPE_VIEWER_PAGE ?? fileURLToPath(new URL("../../dist/index.html", import.meta.url));
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const SECONDS = 20;
+const CASES = [
+  { name: "run, 4 ranks", hash: "#view=run", model: {} },
+  { name: "ranks, 64 ranks, 900 steps", hash: "#view=ranks&steps=last900", model: { ranks: 64 } },
+  { name: "tensors, 4 × 4 layers of 256 × 96", hash: "#view=tensors", model: { length: 256, hidden: 192 } },
+  { name: "tensors, 4 × 1 layer of 4096 × 96", hash: "#view=tensors&layers=0-0", model: { length: 4096, hidden: 192 } },
+];
+
+async function measure(browser, { name, hash, model }) {
+  const mock = await startMock({ page: PAGE, isStill: true, ...model });
+  mock.step(1000);
+  const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
+  await page.goto(mock.url + hash);
+  await page.waitForSelector("[data-connection=connected]");
+  await page.waitForTimeout(1500);
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  mock.run(10);
+  await page.waitForTimeout(2000);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const now = async () => Object.fromEntries((await session.send("Performance.getMetrics")).metrics.map(({ name: key, value }) => [key, value]));
+  const [before, stepsBefore] = [await now(), Number(await page.innerText("[data-last-step]"))];
+  await page.waitForTimeout(SECONDS * 1000);
+  const [after, stepsAfter] = [await now(), Number(await page.innerText("[data-last-step]"))];
+  const steps = stepsAfter - stepsBefore;
+  const cost = await page.locator(".page").evaluate((element) => ({ median: Number(element.dataset.scriptMedian), p99: Number(element.dataset.scriptP99) }));
+  await page.close();
+  await mock.close();
+  const a_step = (key) => ((after[key] - before[key]) * 1000) / steps;
+  return {
+    case: name,
+    "first paint, ms": Math.round(paint),
+    "steps/s": Number((steps / SECONDS).toFixed(1)),
+    "script a frame, median ms": Number(cost.median.toFixed(2)),
+    "p99 ms": Number(cost.p99.toFixed(2)),
+    "browser: script a step, ms": Number(a_step("ScriptDuration").toFixed(2)),
+    "all its tasks, ms": Number(a_step("TaskDuration").toFixed(2)),
+  };
+}
+
+for (const path of [PAGE, executablePath]) {
+  if (!existsSync(path)) {
+    console.error(`${path} is not there: nothing was measured.`);
+    process.exit(1);
+  }
+}
+const asRoot = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+const browser = await chromium.launch({ executablePath, args: [...asRoot, "--disable-gpu"] });
+const rows = [];
+for (const one of CASES) rows.push(await measure(browser, one));
+await browser.close();
+console.table(rows);

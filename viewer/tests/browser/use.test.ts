@@ -1,0 +1,207 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { drawn, launch, missing, mockOf, open, reached, type Mock } from "./page";
+
+describe.skipIf(missing)("the page", () => {
+  let browser: Browser;
+  let mock: Mock;
+  beforeAll(async () => void (browser = await launch()));
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    mock = await mockOf();
+    mock.step(50);
+  });
+  afterEach(() => mock.close());
+  const sent = (type: string) => mock.received.filter((message) => message.type === type);
+
+  it("comes back when the connection is lost, and asks for what is new only", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    mock.refuse(true);
+    mock.cut();
+    await page.waitForSelector("[data-connection=waiting]");
+    expect(await page.innerText("[data-connection]")).toMatch(/^Reconnecting in \d+ s \(try 1\)$/);
+    mock.step(10);
+    mock.refuse(false);
+    await page.click("text=Now");
+    await page.waitForSelector("[data-connection=connected]");
+    await reached(page, 59);
+    expect(sent("subscribe").filter(({ panel }) => panel === "steps").map(({ since }) => since)).toEqual([undefined, 50]);
+    expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("60");
+    await page.close();
+  });
+
+  it("tries again by itself", async () => {
+    const { page } = await open(browser, mock);
+    mock.cut();
+    await page.waitForSelector("[data-connection=waiting]");
+    await page.waitForSelector("[data-connection=connected]");
+    await page.close();
+  });
+
+  it("says why it is refused, and does not try again", async () => {
+    const page = await browser.newPage();
+    await page.goto(mock.url);
+    await page.waitForSelector("[data-connection=connected]");
+    await page.evaluate(() => history.replaceState(null, "", "/?token=wrong"));
+    mock.cut();
+    await page.waitForSelector("[data-connection=refused]");
+    expect(await page.innerText("[data-connection]")).toBe("Refused: The token is wrong or missing.");
+    await page.close();
+  });
+
+  it("keeps what it has when the run ends", async () => {
+    const { page, problems } = await open(browser, mock);
+    await reached(page, 49);
+    mock.end();
+    await page.waitForSelector("[data-connection=ended]");
+    expect(await page.innerText("[data-connection]")).toBe("Run finished, 50 steps");
+    expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("50");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("paused draws nothing and sends no credit, so that nothing more comes", async () => {
+    const { page } = await open(browser, mock, "#view=tensors");
+    await reached(page, 49);
+    await page.waitForTimeout(300);
+    await page.click("[data-pause]");
+    const before = sent("credit").length;
+    const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>('[data-heat="strip-3-1"] canvas')!.toDataURL());
+    const shown = await picture();
+    for (let i = 0; i < 12; i++) {
+      mock.step();
+      await page.waitForTimeout(30);
+    }
+    await page.waitForTimeout(200);
+    expect(await picture()).toBe(shown);
+    expect(await page.innerText("[data-last-step]")).toBe("49");
+    expect(sent("credit").length).toBe(before);
+    expect([mock.credits("steps"), mock.credits("strip-0")]).toEqual([[0], [0]]);
+    await page.keyboard.press("p");
+    await reached(page, 61);
+    expect(await picture()).not.toBe(shown);
+    await page.waitForTimeout(300);
+    expect(mock.credits("steps")[0]).toBeGreaterThan(0);
+    await page.close();
+  });
+
+  it("gives a credit for each frame that it drew", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    for (let i = 0; i < 20; i++) {
+      mock.step();
+      await page.waitForTimeout(20);
+    }
+    await reached(page, 69);
+    await page.waitForTimeout(300);
+    expect(mock.credits("steps")).toEqual([2]);
+    expect(mock.credits("counters")).toEqual([2]);
+    await page.close();
+  });
+
+  it("asks for tensors only while they are looked at", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    expect(sent("subscribe").map(({ panel }) => panel)).toEqual(["steps", "counters"]);
+    await page.keyboard.press("3");
+    await page.waitForSelector("[data-strip] [data-layer]");
+    await page.keyboard.press("1");
+    await page.waitForSelector("[data-chart=step-time]");
+    await drawn(page);
+    expect(sent("unsubscribe").map(({ panel }) => panel).sort()).toEqual(["statistics", "strip-0", "strip-1", "strip-2", "strip-3"]);
+    await page.close();
+  });
+
+  it("is used by keys alone", async () => {
+    const { page, problems } = await open(browser, mock);
+    await reached(page, 49);
+    await page.keyboard.press("?");
+    expect(await page.locator("dialog").isVisible()).toBe(true);
+    await page.keyboard.press("Escape");
+    expect(await page.locator("dialog").isVisible()).toBe(false);
+    for (const [key, view] of [["2", "ranks"], ["3", "tensors"], ["4", "generate"], ["1", "run"]]) {
+      await page.keyboard.press(key);
+      await page.waitForSelector(`[data-view=${view}][aria-selected=true]`);
+    }
+    await page.keyboard.press("]");
+    await page.keyboard.press("[");
+    await drawn(page);
+    expect(page.url()).toContain("step=48");
+    await page.keyboard.press("Escape");
+    await drawn(page);
+    expect(page.url()).not.toContain("step=");
+    // Every control is reached by Tab, and each has a name.
+    const names = new Set<string>();
+    for (let i = 0; i < 20; i++) {
+      await page.keyboard.press("Tab");
+      names.add(await page.evaluate(() => {
+        const element = document.activeElement as HTMLElement;
+        return element.getAttribute("aria-label") ?? element.innerText;
+      }));
+    }
+    for (const name of ["Run", "Ranks", "Pause", "Steps shown", "Newest", "Keys"]) expect(names).toContain(name);
+    expect(names).not.toContain("");
+    await page.focus(".navigator canvas");
+    await page.keyboard.press("+");
+    await drawn(page);
+    expect(page.url()).toMatch(/steps=12-37/);
+    await page.keyboard.press("End");
+    await drawn(page);
+    expect(page.url()).not.toContain("steps=");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("puts what was chosen into the address and takes it from there; the token stays and is not shown", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    await page.keyboard.press("3");
+    await page.waitForSelector("[data-strip] [data-layer]");
+    await page.selectOption("[data-method]", "absmax");
+    await page.selectOption("[data-column]", "max");
+    await page.keyboard.press("Escape");
+    await page.locator("[data-heat=statistics] canvas").hover({ position: { x: 300, y: 40 } });
+    await page.mouse.down();
+    await page.mouse.move(900, 240, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => location.hash.includes("steps="));
+    const address = page.url();
+    expect(address).toContain("?token=secret#view=tensors");
+    const again = await browser.newPage();
+    await again.goto(address);
+    await again.waitForSelector("[data-strip] [data-layer]");
+    expect(await again.inputValue("[data-method]")).toBe("absmax");
+    expect(await again.inputValue("[data-column]")).toBe("max");
+    const range = await page.getAttribute(".navigator", "data-from");
+    expect(Number(range)).toBeGreaterThan(5);
+    expect(await again.getAttribute(".navigator", "data-from")).toBe(range);
+    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax" });
+    expect(await again.evaluate(() => document.documentElement.innerHTML.includes("secret"))).toBe(false);
+    await again.close();
+    await page.close();
+  });
+
+  it("shows what the server could not do", async () => {
+    const { page, problems } = await open(browser, mock);
+    mock.broadcast({ type: "notice", text: "Rank 3 has no room." });
+    mock.broadcast({ type: "drops", reason: "full buffer", count: 1234 });
+    mock.broadcast({ type: "a later one" });
+    await page.waitForSelector("text=Rank 3 has no room.");
+    expect(await page.innerText("[data-facts]")).toContain("Lost: full buffer");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("is dark or light as the system is, or as chosen", async () => {
+    const { page } = await open(browser, mock, "", "dark");
+    const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(await back()).toBe("rgb(18, 22, 28)");
+    await page.keyboard.press("t");
+    await page.keyboard.press("t");
+    await drawn(page);
+    expect(await back()).toBe("rgb(245, 246, 248)");
+    expect(page.url()).toContain("theme=light");
+    await page.close();
+  });
+});

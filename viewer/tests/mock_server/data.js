@@ -1,0 +1,70 @@
+// Made-up numbers of a GPT on a few ranks, the same in every run: tests compute what they expect from here.
+
+export const BEGAN_MS = 1_700_000_000_000;
+export const SLOW_RANK = 2;
+export const NAN_STEP = 150; // from here on the deepest layer's hidden states have NaN
+export const KIND = "actv_out";
+
+/** 0 … 1, the same for the same numbers. */
+export function noise(...seeds) {
+  let hash = 2166136261;
+  for (const seed of seeds) hash = Math.imul(hash ^ (seed + 0x9e37), 16777619) ^ (hash >>> 13);
+  hash = Math.imul(hash ^ (hash >>> 15), 2246822519);
+  return ((hash ^ (hash >>> 13)) >>> 0) / 4294967296;
+}
+
+/** step_ms, mpi_ms, own_ms of a rank. All ranks' steps take as long as the slowest one's work. */
+export function times(step, rank) {
+  const work = (r) => 38 + 4 * noise(step, r) + (r === SLOW_RANK && step % 100 >= 40 && step % 100 < 70 ? 22 : 0);
+  const longest = 44 + (step % 100 >= 40 && step % 100 < 70 ? 22 : 0) + 3 * noise(step, 999);
+  const first = step === 0 ? 400 : 0;
+  const stepMs = longest + 2 + first + 3 * noise(step, rank, 7);
+  return [stepMs, stepMs - work(rank) - first, 0.02 + 0.01 * noise(step, rank, 3)];
+}
+
+const begun = [BEGAN_MS];
+/** When a step began: one after the other. */
+export function beganMs(step) {
+  for (let s = begun.length; s <= step; s++) begun.push(begun[s - 1] + times(s - 1, 0)[0]);
+  return begun[step];
+}
+
+export const loss = (step) => 1.2 + 5.5 * Math.exp(-step / 120) + 0.08 * (noise(step, 1) - 0.5);
+export const gradientNorm = (step) => 0.4 + 2 * Math.exp(-step / 60) + 0.15 * noise(step, 2) + (step % 97 === 96 ? 3 : 0);
+
+/** Tensors of a model: [seq, length, ...]. */
+export function tensorsOf({ layers, sequences, length, hidden }) {
+  const activations = [
+    ["qkv", [sequences, length, 3 * hidden]],
+    ["attention.context", [sequences, length, hidden]],
+    ["mlp1", [sequences, length, 4 * hidden]],
+    ["mlp2", [sequences, length, hidden]],
+    ["hidden", [sequences, length, hidden]],
+  ];
+  const tensors = [];
+  for (let layer = 0; layer < layers; layer++) {
+    for (const [name, shape] of activations) tensors.push({ name, kind: KIND, layer, shape, dtype: "float32" });
+    tensors.push({ name: `layers.${layer}.qkv.weight`, kind: "weight", layer, shape: [3 * hidden, hidden], dtype: "float32" });
+  }
+  return tensors.map((tensor, id) => ({ id, ...tensor }));
+}
+
+export const STATISTIC_COLUMNS = ["count", "nan", "infinite", "min", "max", "mean", "norm"];
+
+const isBroken = (tensor, step, layers) => step >= NAN_STEP && tensor.name === "hidden" && tensor.layer === layers - 1;
+
+/** A tensor's statistics, in the order of STATISTIC_COLUMNS. */
+export function statistics(tensor, step, layers) {
+  const count = tensor.shape.reduce((a, b) => a * b, 1);
+  const spread = (0.5 + 0.35 * tensor.layer) * (1 + 0.4 * Math.sin(step / 25 + tensor.layer)) * (1 + 0.1 * noise(step, tensor.id));
+  const nan = isBroken(tensor, step, layers) ? 17 + (step - NAN_STEP) : 0;
+  return [count, nan, 0, -3 * spread, 3.2 * spread, 0.05 * spread, spread * Math.sqrt(count)];
+}
+
+/** One element of a tile view. */
+export function tile(tensor, step, row, column, columns) {
+  const wave = Math.sin(row / 5 + tensor.layer + step / 10) * Math.cos((column / columns) * 9 + tensor.layer * 2);
+  const outlier = column === Math.floor(columns / 3) ? 1.5 : 0;
+  return (0.5 + 0.35 * tensor.layer) * (wave + outlier + 0.4 * (noise(row, column, tensor.id, step) - 0.5));
+}
+export const isNanTile = (tensor, step, layers, row, column) => isBroken(tensor, step, layers) && row % 16 === 5 && column >= 40 && column < 44;

@@ -1,0 +1,127 @@
+// One client's subscriptions, and the frames they get.
+
+import * as data from "./data.js";
+import * as encode from "./encode.js";
+
+const MOST_CREDITS = 64;
+const MOST_STEPS_A_FRAME = 2000;
+
+const toExpression = (pattern) => new RegExp(`^${pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join(".*")}$`);
+export const matches = (pattern, name) => toExpression(pattern).test(name);
+
+export class Panel {
+  constructor(name, wish, model) {
+    Object.assign(this, { name, wish, model, credits: 2, dropped: 0, isLeftOut: false, next: wish.since ?? 0, waiting: new Map() });
+    const { tensors, counters } = model;
+    const named = (names) => ({ name: tensor }) => names.some((pattern) => matches(pattern, tensor));
+    const inLayers = ({ layer }) => !wish.layers || (layer >= wish.layers[0] && layer <= wish.layers[1]);
+    if (wish.what === "counters") this.matched = counters.filter(named(wish.names ?? ["*"]));
+    if (wish.what === "statistics") this.matched = tensors.filter((t) => named(wish.names)(t) && (!wish.kinds || wish.kinds.includes(t.kind)) && inLayers(t));
+    if (wish.what === "tensor") this.matched = tensors.filter((t) => matches(wish.name, t.name) && t.kind === wish.kind && inLayers(t));
+  }
+
+  addCredits(frames) {
+    this.credits = Math.min(MOST_CREDITS, this.credits + frames);
+  }
+
+  /** A step has ended: views of tensors are made, newer ones replace those that could not be sent. */
+  stepped(step) {
+    if (this.wish.what !== "tensor") return;
+    for (const tensor of this.matched) {
+      if (this.waiting.has(tensor.id)) {
+        this.dropped++;
+        this.isLeftOut = true;
+      }
+      this.waiting.set(tensor.id, step);
+    }
+  }
+
+  /** Frames that may be sent now. `last`: the newest step. */
+  *due(last, frameNumber) {
+    while (this.credits > 0) {
+      const made = this.wish.what === "tensor" ? this.#view(frameNumber()) : this.#news(last, frameNumber);
+      if (!made) return;
+      this.credits--;
+      this.isLeftOut = false;
+      yield made;
+    }
+  }
+
+  #news(last, frameNumber) {
+    if (this.next > last) return null;
+    const end = Math.min(last + 1, this.next + MOST_STEPS_A_FRAME);
+    const steps = Array.from({ length: end - this.next }, (_, i) => this.next + i);
+    this.next = end;
+    const common = { panel: this.name, step: steps.at(-1), dropped: this.dropped, steps: steps.length };
+    const head = [frameNumber(), steps, common];
+    if (this.wish.what === "steps") return this.#steps(...head);
+    return this.wish.what === "counters" ? this.#counters(...head) : this.#statistics(...head);
+  }
+
+  #steps(number, steps, common) {
+    const { ranks } = this.model;
+    const columns = ["step_ms", "mpi_ms", "own_ms"];
+    const rows = steps.flatMap((step) => Array.from({ length: ranks }, (_, rank) => data.times(step, rank)));
+    return encode.frame(1, 0, number, { ...common, ranks, columns }, [
+      encode.int64(steps),
+      encode.float64(steps.map((step) => data.beganMs(step))),
+      ...columns.map((_, c) => encode.float32(rows.map((row) => row[c]))),
+    ]);
+  }
+
+  #counters(number, steps, common) {
+    const values = steps.flatMap((step) => this.matched.map(({ value }) => value(step)));
+    return encode.frame(2, 0, number, { ...common, count: this.matched.length }, [
+      encode.int64(steps),
+      encode.uint32(this.matched.map(({ id }) => id)),
+      encode.float64(values),
+    ]);
+  }
+
+  #statistics(number, steps, common) {
+    const columns = data.STATISTIC_COLUMNS;
+    const rows = steps.flatMap((step) => this.matched.map((tensor) => data.statistics(tensor, step, this.model.layers)));
+    return encode.frame(3, 0, number, { ...common, count: this.matched.length, columns }, [
+      encode.int64(steps),
+      encode.uint32(this.matched.map(({ id }) => id)),
+      ...columns.map((_, c) => encode.float64(rows.map((row) => row[c]))),
+    ]);
+  }
+
+  #view(number) {
+    const [next] = this.waiting;
+    if (!next) return null;
+    const [id, step] = next;
+    this.waiting.delete(id);
+    const tensor = this.model.tensors[id];
+    const { view, encoding = "f16" } = this.wish;
+    const extent = tensor.shape.at(-1);
+    const tiles = Math.ceil(extent / Math.ceil(extent / view.tiles));
+    const shape = [...tensor.shape.slice(0, -1), tiles];
+    const rows = shape.slice(0, -1).reduce((a, b) => a * b, 1);
+    const elements = this.#elements(tensor, step, rows, tiles, encoding);
+    const metadata = {
+      panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
+      micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
+      encoding, full_shape: tensor.shape, shape, view, missing: [],
+    };
+    return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [elements]);
+  }
+
+  /** As bytes. Of a still model they are made once, so that making them costs nothing beside the page. */
+  #elements(tensor, step, rows, tiles, encoding) {
+    const key = `${tensor.id} ${tiles} ${encoding}`;
+    const { still } = this.model;
+    if (still?.has(key)) return still.get(key);
+    const elements = new Float32Array(rows * tiles);
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < tiles; column++) {
+        const isNan = data.isNanTile(tensor, step, this.model.layers, row, column);
+        elements[row * tiles + column] = isNan ? NaN : data.tile(tensor, step, row, column, tiles);
+      }
+    }
+    const bytes = encoding === "f16" ? encode.float16(elements) : encode.float32(elements);
+    still?.set(key, bytes);
+    return bytes;
+  }
+}

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { readFrame, type Frame } from "../../src/protocol/frame";
+import { CounterTable } from "../../src/store/counter_table";
+import { StatisticsTable } from "../../src/store/statistics_table";
+import { StepAxis } from "../../src/store/step_axis";
+import { StepTable } from "../../src/store/step_table";
+import { extremesOf, joined, layoutOf, TensorViews, unravel } from "../../src/store/tensor_views";
+import * as encode from "../mock_server/encode.js";
+
+const frame = <F extends Frame>(kind: number, metadata: object, arrays: Buffer[]): F =>
+  readFrame(new Uint8Array(encode.frame(kind, 0, 0, { panel: "p", step: 0, dropped: 0, ...metadata }, arrays)).buffer as ArrayBuffer) as F;
+
+const stepsFrame = (steps: number[], stepMs: number[][], mpiMs: number[][]) =>
+  frame<Extract<Frame, { kind: 1 }>>(1, { steps: steps.length, ranks: stepMs[0].length, columns: ["step_ms", "mpi_ms", "own_ms"] }, [
+    encode.int64(steps), encode.float64(steps.map((step) => 1000 + step * 50)), encode.float32(stepMs.flat()), encode.float32(mpiMs.flat()),
+    encode.float32(stepMs.flat().map(() => 0.5)),
+  ]);
+
+describe("an axis of steps", () => {
+  it("keeps the newest with their columns", () => {
+    const axis = new StepAxis(100);
+    const column = axis.addColumn(2, false);
+    for (let step = 0; step < 1000; step++) {
+      const index = axis.place(step);
+      axis.columnData(column).set([step, -step], index * 2);
+    }
+    expect(axis.count).toBeLessThanOrEqual(100);
+    expect(axis.count).toBeGreaterThan(80);
+    expect(axis.last()).toBe(999);
+    const index = axis.lowerBound(950);
+    expect([axis.steps[index], ...axis.columnData(column).subarray(index * 2, index * 2 + 2)]).toEqual([950, 950, -950]);
+  });
+  it("finds steps that are there again, and refuses older ones", () => {
+    const axis = new StepAxis(100);
+    for (const step of [3, 5, 9]) axis.place(step);
+    expect([axis.place(5), axis.place(4), axis.place(10), axis.count]).toEqual([1, -1, 3, 4]);
+  });
+  it("has NaN where a column came later or nothing was put", () => {
+    const axis = new StepAxis(50);
+    axis.place(1);
+    const column = axis.addColumn(1, true);
+    for (let step = 2; step < 200; step++) axis.place(step);
+    expect(axis.columnData(column).subarray(0, axis.count).every(Number.isNaN)).toBe(true);
+  });
+});
+
+describe("times of steps", () => {
+  const table = new StepTable();
+  table.add(stepsFrame([1, 2], [[10, 30, 20, 40], [5, 6, NaN, 7]], [[1, 2, 3, 4], [0, 1, NaN, 2]]));
+  it("have the least, median and most of the ranks that are known", () => {
+    expect([table.least()[0], table.median()[0], table.most()[0]]).toEqual([10, 25, 40]);
+    expect([table.least()[1], table.median()[1], table.most()[1]]).toEqual([5, 6, 7]);
+  });
+  it("are compute and MPI time by rank", () => {
+    const { values, isKnown } = table.matrix("compute", 0, 2);
+    expect([...values]).toEqual([9, 5, 28, 5, 17, 0, 36, 5]);
+    expect([...isKnown]).toEqual([1, 1, 1, 1, 1, 0, 1, 1]);
+    expect([...table.matrix("mpi", 1, 2).values]).toEqual([0, 1, 0, 2]);
+    expect(table.at(0, 3)).toEqual({ stepMs: 40, mpiMs: 4, ownMs: 0.5, computeMs: 36 });
+    expect(table.means(0, 2).map(({ computeMs }) => computeMs)).toEqual([7, 16.5, 17, 20.5]);
+  });
+  it("give steps a second, also where steps were left out", () => {
+    const sparse = new StepTable();
+    sparse.add(stepsFrame([0, 4, 8], [[1], [1], [1]], [[0], [0], [0]]));
+    expect([sparse.rate(0, 10), sparse.rate(2, 10), sparse.rate(2, 1)]).toEqual([NaN, 20, 20]);
+  });
+  it("of another number of ranks begin anew", () => {
+    table.add(stepsFrame([0], [[1, 2]], [[0, 0]]));
+    expect([table.ranks, table.count]).toEqual([2, 1]);
+  });
+});
+
+describe("counters", () => {
+  const counters = (steps: number[], ids: number[], values: number[]) =>
+    frame<Extract<Frame, { kind: 2 }>>(2, { steps: steps.length, count: ids.length }, [encode.int64(steps), encode.uint32(ids), encode.float64(values)]);
+  it("are kept in the steps in which they were set, and found by name", () => {
+    const table = new CounterTable();
+    table.add(counters([1, 2], [7, 8], [0.5, NaN, 0.25, 4]));
+    expect(table.matching("*")).toEqual([]);
+    table.learn([{ id: 7, name: "loss", rank: 0, unit: "" }, { id: 8, name: "lr", rank: 1, unit: "" }]);
+    const [loss, lr] = table.matching("l*");
+    expect([...loss.axis.steps.subarray(0, loss.axis.count)]).toEqual([1, 2]);
+    expect([lr.axis.count, lr.axis.steps[0], lr.axis.columnData(lr.value)[0]]).toEqual([1, 2, 4]);
+    expect(table.names()).toEqual(["loss", "lr"]);
+    expect(table.lastStep()).toBe(2);
+  });
+});
+
+describe("statistics", () => {
+  const columns = ["count", "nan", "infinite", "norm"];
+  const statistics = (steps: number[], ids: number[], values: number[][]) =>
+    frame<Extract<Frame, { kind: 3 }>>(3, { steps: steps.length, count: ids.length, columns }, [
+      encode.int64(steps), encode.uint32(ids), ...values.map((column) => encode.float64(column)),
+    ]);
+  it("of more steps than are kept end as the newest", () => {
+    const table = new StatisticsTable();
+    table.axis.limit(20);
+    for (const first of [0, 15]) {
+      const steps = Array.from({ length: 15 }, (_, i) => first + i);
+      table.add(statistics(steps, [4], [steps.map(() => 9), steps.map(() => 0), steps.map(() => 0), steps]));
+      table.axis.limit(20);
+    }
+    const { axis } = table;
+    expect(axis.last()).toBe(29);
+    for (let index = axis.lowerBound(15); index < axis.count; index++) expect(table.value(4, "norm", index)).toBe(axis.steps[index]);
+  });
+  it("mark cells with elements that are no numbers, and leave open those that were not told", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4, 5], [[9, 9, 9, 9], [0, 0, 2, 0], [0, 0, 0, 1], [1.5, 2.5, 3.5, 4.5]]));
+    table.add(statistics([3], [5], [[9], [0], [0], [6.5]]));
+    const { values, isKnown } = table.matrix([5, 4], "norm", 0, 3);
+    expect([...values]).toEqual([2.5, Infinity, 6.5, 1.5, NaN, NaN]);
+    expect([...isKnown]).toEqual([1, 1, 1, 1, 1, 0]);
+    expect([...table.matrix([4], "nan", 0, 2).values]).toEqual([0, 2]);
+    expect(table.value(5, "norm", 2)).toBe(6.5);
+    expect(table.value(99, "norm", 0)).toBeNaN();
+  });
+});
+
+describe("views of tensors", () => {
+  it("are rows of tokens, whatever the rest is", () => {
+    expect(layoutOf([2, 8, 4, 16])).toMatchObject({ rows: 16, columns: 64, rowExtents: [2, 8], columnExtents: [4, 16] });
+    expect(layoutOf([6, 3])).toMatchObject({ rows: 6, columns: 3 });
+    expect(layoutOf([5])).toMatchObject({ rows: 1, columns: 5 });
+    expect(layoutOf([])).toMatchObject({ rows: 1, columns: 1 });
+    expect(unravel(37, [4, 16])).toEqual([2, 5]);
+  });
+  it("have their extremes among finite elements", () => {
+    const half = Uint16Array.from([1, -2, NaN, Infinity, 0, 0.5], encode.halfBits);
+    const expected = { least: -2, most: 1, leastMagnitude: 0.5, nan: 1, infinite: 1 };
+    expect(extremesOf(half)).toEqual(expected);
+    expect(extremesOf(Float32Array.of(1, -2, NaN, -Infinity, 0, 0.5))).toEqual(expected);
+    expect(joined([expected, extremesOf(Float32Array.of(7))])).toEqual({ least: -2, most: 7, leastMagnitude: 0.5, nan: 1, infinite: 1 });
+  });
+  it("are the newest of each layer", () => {
+    const views = new TensorViews();
+    const view = (layer: number, step: number) =>
+      frame<Extract<Frame, { kind: 4 }>>(4, { panel: "s", step, layer, tensor: layer, encoding: "f32", shape: [1, 2] }, [encode.float32([step, 2])]);
+    for (const [layer, step] of [[1, 1], [0, 1], [1, 2]]) views.add(view(layer, step));
+    expect(views.strips("s").map(({ frame: { layer, step } }) => [layer, step])).toEqual([[0, 1], [1, 2]]);
+    views.clear("s");
+    expect(views.strips("s")).toEqual([]);
+  });
+});

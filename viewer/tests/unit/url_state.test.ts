@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import type { Tensor } from "../../src/protocol/messages";
+import { DEFAULTS, readUrl, writeUrl, type UrlState } from "../../src/store/url_state";
+import { extraCredits, familiesOf, familyShown, wishesFor } from "../../src/store/wishes";
+
+describe("the address", () => {
+  it("is empty for what is by default", () => {
+    expect(writeUrl(DEFAULTS)).toBe("");
+    expect(readUrl("")).toEqual(DEFAULTS);
+  });
+  it("brings back everything that was chosen", () => {
+    const state: UrlState = {
+      view: "tensors", steps: { from: 10, to: 90 }, theme: "dark", palette: "cividis", counters: ["lo*", "a&b=#c"], rank: 3, step: 77,
+      family: "layers.*.qkv.weight", kind: "weight", column: "max", scale: "symlog", strips: ["*qkv*", "", "é", "*hidden*"], stripKind: "actv_in",
+      stripScale: "log", layers: [2, 5], tiles: 32, method: "data.abs().mean(dim=-1)", microBatch: 1,
+    };
+    for (const key of Object.keys(DEFAULTS) as (keyof UrlState)[]) expect(state[key], key).not.toEqual(DEFAULTS[key]);
+    expect(readUrl(writeUrl(state))).toEqual(state);
+  });
+  it.each([
+    "#view=other", "#steps=9-3", "#steps=last0", "#steps=-5-3", "#theme=red", "#rank=x", "#rank=1e9", "#layers=3", "#tiles=0", "#tiles=5000", "#scale=cubic",
+    "#strips=a|b|c|d|e", "#nothing=1", "#%%%", "#step=99999999999999999999",
+  ])("that is not understood is as by default: %s", (hash) => expect(readUrl(hash)).toEqual(DEFAULTS));
+  it("never holds the token", () => expect(writeUrl({ ...DEFAULTS, view: "ranks" })).toBe("#view=ranks"));
+});
+
+describe("what is asked for", () => {
+  const tensor = (id: number, name: string, layer: number, kind = "actv_out"): Tensor => ({ id, name, layer, kind, shape: [1, 8, 16], dtype: "float32" });
+  it("is only what the view shows", () => {
+    expect([...wishesFor(DEFAULTS, []).keys()]).toEqual(["steps", "counters"]);
+    const wishes = wishesFor({ ...DEFAULTS, view: "tensors", strips: ["*qkv*", "", "*mlp2*"] }, []);
+    expect([...wishes.keys()]).toEqual(["steps", "counters", "statistics", "strip-0", "strip-2"]);
+    expect(wishes.get("strip-2")).toEqual({
+      what: "tensor", name: "*mlp2*", kind: "actv_out", layers: [0, 7], micro_batch: 0, replica: 0, every: 1, view: { type: "tile", tiles: 96, method: "mean" }, encoding: "f16",
+    });
+  });
+  it("is one family's statistics: the reader's, the hidden states, or the first there is", () => {
+    const other = [tensor(0, "embedding", -1), tensor(1, "layers.0.field", 0), tensor(2, "layers.1.field", 1)];
+    expect(familyShown({ ...DEFAULTS, family: "x*" }, other)).toBe("x*");
+    expect(familyShown(DEFAULTS, [])).toBe("*hidden*");
+    expect(familyShown(DEFAULTS, other)).toBe("layers.*.field");
+    expect(familyShown(DEFAULTS, [...other, tensor(3, "hidden", 0)])).toBe("*hidden*");
+    expect(familiesOf(other)).toEqual([{ pattern: "embedding", kind: "actv_out", layers: 1 }, { pattern: "layers.*.field", kind: "actv_out", layers: 2 }]);
+  });
+  it("comes with credits for a whole step", () => {
+    const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
+    expect(extraCredits(wishes.get("strip-0")!)).toBe(4);
+    expect(extraCredits(wishes.get("steps")!)).toBe(0);
+  });
+});
