@@ -212,6 +212,21 @@ class WhatIsServed(unittest.TestCase):
             self.assertEqual(blocked & 0x7FFBFEFF, 0x7FFBFEFF, "all but KILL and STOP")
             self.assertGreaterEqual(nice, 5)
 
+    def test_the_thread_leaves_the_processor_of_a_rank_that_is_pinned(self):
+        all_of_them = os.sched_getaffinity(0)
+        if len(all_of_them) < 2:
+            self.skipTest("there is one processor")
+        mine = min(all_of_them)
+        os.sched_setaffinity(0, {mine})
+        try:
+            with feed("--steps", 500) as run:
+                self.assertIsNotNone(task := thread_of(run.process.pid, "megascope-live"))
+                time.sleep(0.2)
+                self.assertNotIn(mine, os.sched_getaffinity(int(os.path.basename(task))))
+                self.assertEqual(os.sched_getaffinity(run.process.pid), {mine})
+        finally:
+            os.sched_setaffinity(0, all_of_them)
+
 
 class ClientsThatDoNotRead(unittest.TestCase):
     def test_they_cost_little_are_cut_off_and_others_see_nothing_of_it(self):
