@@ -122,7 +122,7 @@ void Hub::shelve(std::vector<ViewPointer>& views) {
 
 void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMostEventText);
-  if (store_.wishes.find(notice.wish) == nullptr) return announce(dumped({{"type", "notice"}, {"text", text}}));
+  if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
   for (auto& [id, client] : clients_) {
     for (auto& [name, panel] : client.panels) {
       if (panel.wants(notice.wish)) reply(client, dumped({{"type", "notice"}, {"panel", name}, {"text", text}}));

@@ -85,7 +85,9 @@ namespace {
 
 nlohmann::json view_json(const Subscribe& request, const View& view) {
   if (view.tile_width == 0) return {{"type", "whole"}};
-  return {{"type", "tile"}, {"tiles", request.tiles}, {"method", tensors::name_of(request.method)}, {"tile_width", view.tile_width}};
+  nlohmann::json json{{"type", "tile"}, {"tiles", request.tiles}, {"method", tensors::name_of(request.method)}, {"tile_width", view.tile_width}};
+  if (request.keep != 0) json["keep"] = request.keep;
+  return json;
 }
 
 }  // namespace

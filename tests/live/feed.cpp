@@ -44,6 +44,8 @@ struct Arguments {
 };
 
 struct Feed {
+  explicit Feed(const test::MadeUpRun::Shape& shape) : run(shape), ranks(shape.ranks) {}
+
   test::MadeUpRun run;
   std::int32_t ranks;
   live::Service service;
@@ -79,7 +81,7 @@ int main(int argc, char** argv) {
                                      .layers = static_cast<std::int32_t>(arguments.number("--layers")),
                                      .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
                                      .width = static_cast<std::uint64_t>(arguments.number("--width"))};
-  const auto feed = std::make_unique<Feed>(test::MadeUpRun(shape), shape.ranks);
+  const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.run_folder = arguments.values["--folder"];
