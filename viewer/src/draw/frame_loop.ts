@@ -60,9 +60,11 @@ export class FrameLoop {
     this.isAsked = false;
     const begin = performance.now();
     // While paused data waits; what the reader does (a cursor moved) is drawn all the same from what is there.
-    const now = [...this.dirty];
-    this.dirty.clear();
-    for (const key of now) this.painters.get(key)?.paint();
+    for (let round = 0; round < 2 && this.dirty.size > 0; round++) {
+      const now = [...this.dirty]; // painting may find that others are to be painted: a new colour scale
+      this.dirty.clear();
+      for (const key of now) this.painters.get(key)?.paint();
+    }
     if (this.paused || !this.hasNews) return;
     this.hasNews = false;
     const readMs = this.pendingMs;

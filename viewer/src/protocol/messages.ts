@@ -18,12 +18,12 @@ export interface Counter {
 
 /** What `hello` and /api/v1/run say of the run. Fields that are not told are absent. */
 export interface Run {
-  run?: string;
+  run_id?: string;
   program?: string;
   command?: string[] | string;
   ranks?: number;
   hosts?: string[];
-  version?: string;
+  megascope?: string;
   [field: string]: unknown;
 }
 

@@ -21,6 +21,11 @@ export interface RankPlace {
   place: string;
 }
 
+/** What a strip is painted for, beside allLayers(). */
+export const layerTopic = (panel: string, layer: number): string => `${panel} ${layer}`;
+/** All of a panel's strips: their scale has changed. */
+export const allLayers = (panel: string): string => `${panel} *`;
+
 /** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
 export interface RunState {
   run: Run;
@@ -169,6 +174,7 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
+    if (frame.kind === 4) this.loop.invalidate(layerTopic(frame.panel, frame.layer));
     this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
   }
 
@@ -225,7 +231,7 @@ export class Live {
 
   /** Another run than before at this address: nothing of the old one is kept. */
   private greeted(run: Run): void {
-    const id = run.run ?? run.id ?? run.run_id;
+    const id = run.run_id;
     if (this.runId !== undefined && id !== this.runId) {
       this.steps.clear();
       this.counters.clear();

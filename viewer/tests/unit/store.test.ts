@@ -4,7 +4,7 @@ import { CounterTable } from "../../src/store/counter_table";
 import { StatisticsTable } from "../../src/store/statistics_table";
 import { StepAxis } from "../../src/store/step_axis";
 import { StepTable } from "../../src/store/step_table";
-import { extremesOf, joined, layoutOf, TensorViews, unravel } from "../../src/store/tensor_views";
+import { extremesOf, joined, layoutOf, steadyRange, TensorViews, unravel } from "../../src/store/tensor_views";
 import * as encode from "../mock_server/encode.js";
 
 const frame = <F extends Frame>(kind: number, metadata: object, arrays: Buffer[]): F =>
@@ -131,6 +131,13 @@ describe("views of tensors", () => {
     expect(extremesOf(half)).toEqual(expected);
     expect(extremesOf(Float32Array.of(1, -2, NaN, -Infinity, 0, 0.5))).toEqual(expected);
     expect(joined([expected, extremesOf(Float32Array.of(7))])).toEqual({ least: -2, most: 7, leastMagnitude: 0.5, nan: 1, infinite: 1 });
+  });
+  it("keep their colour scale while it fits", () => {
+    const range = (least: number, most: number) => ({ least, most, leastMagnitude: 1, nan: 0, infinite: 0 });
+    const held = range(-1, 1);
+    expect(steadyRange(held, range(-0.9, 0.7))).toBe(held);
+    for (const now of [range(-1.1, 1), range(-1, 1.5), range(-0.1, 0.1)]) expect(steadyRange(held, now)).toBe(now);
+    expect(steadyRange(null, held)).toBe(held);
   });
   it("are the newest of each layer", () => {
     const views = new TensorViews();
