@@ -41,7 +41,7 @@ function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData
   context.textBaseline = "top";
   const most = Math.max(1, Math.floor(box.width / (LABEL_WIDTH * ratio)));
   let column = 0;
-  for (const step of ticks(steps[0], steps[steps.length - 1], most)) {
+  for (const step of ticks(steps[0], steps[steps.length - 1], most, 1)) {
     while (column < steps.length - 1 && steps[column] < step) column++;
     const x = box.x + ((column + 0.5) * box.width) / cells.columns;
     context.fillRect(Math.round(x), box.y + box.height, ratio, 4 * ratio);

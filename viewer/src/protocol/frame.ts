@@ -47,14 +47,14 @@ export interface TensorFrame extends FrameBase {
   microBatch: number;
   replica: number;
   ranks: number[];
-  missing: number[];
+  missing: number; // ranks whose part did not come
   beginMs: number;
   endMs: number;
   dtype: string;
   encoding: "f16" | "f32";
   fullShape: number[];
   shape: number[];
-  view: { type: string; tiles?: number; method?: string };
+  view: { type: string; tiles?: number; tile_width?: number; method?: string };
   elements: Uint16Array | Float32Array; // Uint16Array: IEEE 754 binary16, see half.ts
 }
 
@@ -138,7 +138,7 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
     microBatch: number(metadata, "micro_batch", -1),
     replica: number(metadata, "replica", 0),
     ranks: numbers(metadata, "ranks"),
-    missing: numbers(metadata, "missing"),
+    missing: Array.isArray(metadata.missing) ? metadata.missing.length : number(metadata, "missing", 0),
     beginMs: number(metadata, "begin_ms", NaN),
     endMs: number(metadata, "end_ms", NaN),
     dtype: text(metadata, "dtype"),

@@ -121,5 +121,6 @@ describe("numbers for people", () => {
     expect(ticks(43, 242, 5)).toEqual([50, 100, 150, 200]);
     expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(ticks(7, 7, 5)).toEqual([7]);
+    expect(ticks(3, 5, 12, 1)).toEqual([3, 4, 5]);
   });
 });
