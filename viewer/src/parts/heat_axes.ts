@@ -31,7 +31,7 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (let row = 0; row < cells.rows; row += every) {
-    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + (row + 0.5) * rowHeight, box.x - 6 * ratio);
+    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + Math.max((row + 0.5) * rowHeight, 6 * ratio), box.x - 6 * ratio);
   }
 }
 
