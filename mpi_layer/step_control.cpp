@@ -33,6 +33,15 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
+void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
+  constexpr double kPeriodNs = 250e6;
+  static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
+  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
+  const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
+  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(kPeriodNs * ticks_per_ns);
+  g_step_control->pulse();
+}
+
 }  // namespace
 
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
@@ -96,15 +105,6 @@ void StepControl::pulse() noexcept {
   port_.pulse();
   is_broken_ = !mail_->progress();
   if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
-}
-
-void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
-  constexpr double kPeriodNs = 250e6;
-  static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
-  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
-  const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
-  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(kPeriodNs * ticks_per_ns);
-  if (g_step_control != nullptr) g_step_control->pulse();
 }
 
 void StepControl::at_boundary() noexcept {
@@ -256,7 +256,7 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
-  if (plan.has_letters) open_pulses();
+  if (plan.has_letters) open_pulses(&pulse);
 }
 
 }  // namespace megascope::mpi

@@ -85,9 +85,6 @@ class StepControl {
   bool has_complained_ = false; ///< of a thread
 };
 
-/// The same of the thread, and when it is due again.
-void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept;
-
 /// Of this process; nullptr: ranks do not talk at steps. Made in MPI_Init, never destroyed.
 extern StepControl* g_step_control;
 

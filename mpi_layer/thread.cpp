@@ -41,15 +41,13 @@ std::atomic<const MpiCode*> g_mpi_code{nullptr};  // replaced as a whole, never 
 constexpr std::uint32_t kInitialArrayCapacity = 256;
 constexpr std::uint32_t kInitialStagedCapacity = 1024;
 
-bool g_has_pulses = false;
-
 MpiThread* make_thread(Recorder& recorder) noexcept {
   EventBuffer* buffer = recorder.buffer_of_this_thread();
   auto* thread = static_cast<MpiThread*>(buffer != nullptr ? fork_wiped_memory(sizeof(MpiThread)) : nullptr);
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
-  thread->next_pulse_ticks = g_has_pulses ? 0 : std::numeric_limits<std::uint64_t>::max();
+  thread->next_pulse_ticks = g_pulse != nullptr ? 0 : std::numeric_limits<std::uint64_t>::max();
   thread->staged = static_cast<encoding::Word*>(std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
@@ -89,6 +87,7 @@ bool is_in(const MpiCode& code, std::uintptr_t address) {
 
 constinit std::atomic<Recorder*> g_recorder{nullptr};
 bool g_is_multithreaded = false;
+Pulse g_pulse = nullptr;
 constinit thread_local MpiThread* t_thread = &g_closed_thread;
 
 void open_recording(Recorder& recorder, bool is_multithreaded) {
@@ -99,7 +98,7 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
   hooks::set_window_follower(&follow_window);
 }
 
-void open_pulses() noexcept { g_has_pulses = true; }
+void open_pulses(Pulse pulse) noexcept { g_pulse = pulse; }
 
 void follow_window(bool) noexcept {
   const std::lock_guard lock(g_threads_mutex);

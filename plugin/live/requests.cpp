@@ -109,6 +109,7 @@ void read_view(Fields& fields, Subscribe& to) {
   if (!to.is_whole && type != "tile") view.fail("type", "`tile` or `whole`");
   if (!to.is_whole) {
     view.number("tiles", 1, tensors::kMostTiles, to.tiles);
+    view.number("keep", 0, kMaxTensorDimensions, to.keep);
     std::string method = "mean";
     if (view.has("method")) view.text("method", tensors::kMostMethodBytes, method);
     std::string problem;

@@ -29,6 +29,7 @@ struct Subscribe {
   std::uint32_t every = 1;
   bool is_whole = false;  ///< the view is no tile
   std::uint32_t tiles = 96;
+  std::uint32_t keep = 0;  ///< tensors::Wish::keep
   kernels::TileMethod method;
   bool is_half = true;    ///< encoding f16
 };

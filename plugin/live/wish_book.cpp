@@ -32,6 +32,7 @@ std::vector<Wish> wishes_of(const Subscribe& subscribe) {
     wish.replica = subscribe.replica;
     wish.every = subscribe.every;
     wish.tiles = subscribe.tiles;
+    wish.keep = subscribe.keep;
     tensors::set_method(wish, subscribe.method);
   }
   std::vector<Wish> wishes;

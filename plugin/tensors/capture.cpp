@@ -91,10 +91,12 @@ void Capture::take(const TensorView& tensor) noexcept {
 void Capture::show(const Wish& wish, const TensorView& tensor, const State& state) {
   std::string problem;
   if (tensor.is_on_device) return refuse(wish, tensor, "is on a device: it can't be shown");
-  const std::optional<Spread> spread = spread_of(tensor, state.layout, problem);
+  const std::optional<TensorView> flat = flattened(tensor, wish.kind == WishKind::kTile ? wish.keep : 0, problem);
+  if (!flat) return refuse(wish, tensor, problem);
+  const std::optional<Spread> spread = spread_of(*flat, state.layout, problem);
   if (!spread) return refuse(wish, tensor, problem);
   if (!spread->is_first_copy) return;
-  std::optional<ViewPart> part = make_part(wish, tensor, *spread, problem);
+  std::optional<ViewPart> part = make_part(wish, *flat, *spread, problem);
   if (!part) return refuse(wish, tensor, problem);
   part->wish = wish.id;
   part->key = shard_of(facts_of(tensor), state.layout).key;

@@ -17,6 +17,7 @@ using Shape = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kMostViewBytes = std::uint64_t{4} << 20;
 constexpr std::string_view kTensorParallel = "tp";
+constexpr const char* kBlocksProblem = "has blocks that do not divide its split dimension";
 constexpr std::string_view kDataParallel = "dp";
 
 const ParallelIndex* find(const Layout& layout, std::string_view name) {
@@ -161,6 +162,30 @@ bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
 
 }  // namespace
 
+std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep, std::string& problem) {
+  const std::size_t count = tensor.shape.dimension_count;
+  if (keep == 0 || keep + std::size_t{1} >= count) return tensor;
+  TensorView flat = tensor;
+  const std::uint64_t shares = std::accumulate(tensor.blocks.begin(), tensor.blocks.begin() + tensor.block_count, std::uint64_t{0});
+  if (shares != 0 && tensor.shape.extents[keep] % shares != 0) {
+    problem = kBlocksProblem;
+    return std::nullopt;
+  }
+  std::uint64_t extent = tensor.shape.extents[count - 1];
+  for (std::size_t d = count - 1; d-- > keep;) {
+    const bool goes_on = tensor.shape.extents[d] <= 1 || tensor.strides[d] == static_cast<std::int64_t>(extent) * tensor.strides[count - 1];
+    if (!goes_on || tensor.shape.split_dimension > static_cast<std::int8_t>(keep)) {
+      problem = goes_on ? "is split along a dimension behind the first of those that are to be one" : "has dimensions that do not lie one behind the other";
+      return std::nullopt;
+    }
+    extent *= tensor.shape.extents[d];
+  }
+  flat.shape.dimension_count = static_cast<std::uint8_t>(keep + 1);
+  flat.shape.extents[keep] = extent;
+  flat.strides[keep] = tensor.strides[count - 1];
+  return flat;
+}
+
 std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout, std::string& problem) {
   Spread spread;
   const std::string_view group = tensor.split_group.empty() ? kTensorParallel : tensor.split_group;
@@ -174,7 +199,7 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout, 
   spread.dimension = tensor.shape.split_dimension;
   spread.parts = static_cast<std::uint32_t>(split->size);
   if (set_stretches(tensor, *split, spread)) return spread;
-  problem = "has blocks that do not divide its split dimension";
+  problem = kBlocksProblem;
   return std::nullopt;
 }
 

@@ -25,6 +25,10 @@ struct Spread {
 /// Nothing: `problem` says why it can't be known.
 std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout, std::string& problem);
 
+/// The same elements, with all dimensions from `keep` on as one; 0, or as many as there are: as it is. Nothing: they do not lie one behind the
+/// other, or it is split along a later one of them.
+std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep, std::string& problem);
+
 /// This rank's part of the view that the wish asks for, without wish, key, step and time. Reads each element once. Nothing: `problem` says
 /// why there is none. Throws std::bad_alloc.
 std::optional<ViewPart> make_part(const Wish& wish, const TensorView& tensor, const Spread& spread, std::string& problem);

@@ -7,7 +7,7 @@
 namespace megascope::tensors {
 namespace {
 
-static_assert(std::is_trivially_copyable_v<Wish> && sizeof(Wish) == 104);
+static_assert(std::is_trivially_copyable_v<Wish> && sizeof(Wish) == 108);
 
 constexpr std::uint64_t kMagic = 0x3148534957534d00;  // also a check of who wrote it
 

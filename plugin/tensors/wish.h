@@ -22,7 +22,7 @@ inline constexpr std::size_t kWishNameBytes = 72;  ///< with a final zero
 inline constexpr std::size_t kMostWishes = 64;
 inline constexpr std::uint64_t kMostWholeElements = 65'536;
 inline constexpr std::uint32_t kMostTiles = 4096;
-inline constexpr std::size_t kMostWishBytes = 16 + kMostWishes * 104;  ///< of pack_wishes()
+inline constexpr std::size_t kMostWishBytes = 16 + kMostWishes * 108;  ///< of pack_wishes()
 
 /// Plain bytes, copied between processes.
 struct Wish {
@@ -37,6 +37,7 @@ struct Wish {
   std::uint32_t replica = 0;     ///< index along "dp"
   std::uint32_t every = 1;       ///< steps
   std::uint32_t tiles = 96;
+  std::uint32_t keep = 0;        ///< leading dimensions that stay; those behind them are one, which is cut into tiles. 0: all but the last stay
   std::array<char, kWishNameBytes> name{};  ///< a pattern, zeros behind it
 
   std::string_view pattern() const { return name.data(); }

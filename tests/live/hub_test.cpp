@@ -1,0 +1,201 @@
+#include "plugin/live/hub.h"
+
+#include <optional>
+
+#include <gmock/gmock.h>
+
+#include "frame_view.h"
+#include "made_up_run.h"
+#include "plugin/live/answers.h"
+
+namespace megascope::live {
+namespace {
+
+using nlohmann::json;
+using test::FrameView;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// A hub with a made-up run of 4 ranks and two layers, and one client.
+struct Scene {
+  test::MadeUpRun run{{.ranks = 4, .layers = 2, .tokens = 8, .width = 100}};
+  Hub hub{settings()};
+  Hub::ClientId client = hub.connect(0).value();
+  std::vector<tensors::Wish> wishes;
+  std::int64_t now_ns = kSecond;
+
+  static LiveSettings settings() {
+    LiveSettings settings;
+    settings.world_size = 4;
+    return settings;
+  }
+  void say(const json& message) { ASSERT_TRUE(hub.receive(client, message.dump(), now_ns)); }
+  void step(std::int64_t step) {
+    std::vector<std::byte> news;
+    if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
+    for (std::int32_t rank = 0; rank < 4; ++rank) hub.take_letter(rank, run.letter(rank, step, now_ns, wishes, step == 0), now_ns);
+    hub.take_block(run.block(step, now_ns, wishes));
+  }
+  std::vector<json> texts() {
+    std::vector<json> all;
+    Outgoing message;
+    while (hub.next(client, now_ns, message)) {
+      if (message.is_text) all.push_back(json::parse(message.text));
+    }
+    return all;
+  }
+  std::optional<FrameView> frame() {
+    Outgoing message;
+    while (hub.next(client, now_ns, message)) {
+      if (!message.is_text) return FrameView(message.frame);
+    }
+    return std::nullopt;
+  }
+};
+
+TEST(LiveHub, AFrameTakesACreditAndTheFirstTwoAreGiven) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
+  int frames = 0;
+  for (std::int64_t step = 0; step < 5; ++step) {
+    scene.step(step);
+    while (scene.frame()) ++frames;
+  }
+  EXPECT_EQ(frames, 2);
+  scene.say({{"type", "credit"}, {"panel", "t"}, {"frames", 64}});
+  scene.say({{"type", "credit"}, {"panel", "t"}, {"frames", 64}});
+  std::vector<FrameView> late;
+  while (std::optional<FrameView> one = scene.frame()) late.push_back(*one);
+  ASSERT_EQ(late.size(), 2U) << "of each layer the newest";
+  for (const FrameView& one : late) {
+    EXPECT_EQ(one.metadata["step"], 4);
+    EXPECT_EQ(one.flags, &one == late.data() ? 1 : 0) << "said once";
+  }
+  EXPECT_EQ(late[0].metadata["dropped"], 6) << "steps 1, 2 and 3 of two layers";
+}
+
+TEST(LiveHub, ClientsWithoutCreditCostNothingButTheNewest) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}, {"encoding", "f32"}});
+  scene.texts();
+  for (std::int64_t step = 0; step < 4; ++step) scene.step(step);
+  const std::size_t bytes = scene.hub.store().shelf.bytes();
+  for (std::int64_t step = 4; step < 50; ++step) scene.step(step);
+  EXPECT_EQ(scene.hub.store().shelf.bytes(), bytes);
+}
+
+TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
+  Scene scene;
+  for (std::int64_t step = 0; step < 3; ++step) scene.step(step);
+  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}, {"since", 1}});
+  const FrameView frame = scene.frame().value();
+  EXPECT_EQ(frame.kind, 1);
+  EXPECT_EQ(frame.metadata["steps"], 2);
+  EXPECT_THAT(frame.metadata["columns"], ElementsAre("step_ms", "mpi_ms", "own_ms"));
+  EXPECT_EQ(frame.at<std::int64_t>(0), 1);
+  EXPECT_EQ(frame.at<std::int64_t>(8), 2);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    const tensors::RankTimes expected = test::MadeUpRun::times(2, rank);
+    const std::size_t cell = 32 + (4 + static_cast<std::size_t>(rank)) * 4;  // behind two steps and their beginnings, the second row
+    EXPECT_EQ(frame.at<float>(cell), expected.step_ms);
+    EXPECT_EQ(frame.at<float>(cell + 32), expected.mpi_ms);
+    EXPECT_EQ(frame.at<float>(cell + 64), expected.own_ms);
+  }
+  EXPECT_EQ(frame.payload.size(), 2 * 16 + 3 * 2 * 4 * 4U);
+}
+
+TEST(LiveHub, WishesAreMergedAndGoWithTheLastThatHasThem) {
+  Scene scene;
+  const json subscribe{{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}};
+  std::vector<std::byte> bytes;
+  scene.say(subscribe);
+  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
+  EXPECT_EQ(tensors::unpack_wishes(bytes).size(), 1U);
+  const Hub::ClientId other = scene.hub.connect(0).value();
+  ASSERT_TRUE(scene.hub.receive(other, subscribe.dump(), kSecond));
+  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the same";
+  scene.say(subscribe);
+  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "again the same";
+  scene.hub.disconnect(scene.client);
+  EXPECT_FALSE(scene.hub.take_changed_wishes(bytes)) << "the other still wants it";
+  scene.hub.disconnect(other);
+  ASSERT_TRUE(scene.hub.take_changed_wishes(bytes));
+  EXPECT_TRUE(tensors::unpack_wishes(bytes).empty());
+}
+
+TEST(LiveHub, NoticesGoToThePanelThatAsked) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
+  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
+  scene.step(0);
+  tensors::LetterWriter letter;
+  letter.add(tensors::Notice{scene.wishes.at(0).id, "hidden is on a device"});
+  scene.hub.take_letter(1, letter.take(), kSecond);
+  std::vector<json> notices;
+  for (const json& text : scene.texts()) {
+    if (text["type"] == "notice") notices.push_back(text);
+  }
+  EXPECT_THAT(notices, ElementsAre(json{{"type", "notice"}, {"panel", "t"}, {"text", "hidden is on a device"}}));
+}
+
+TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
+  Scene scene;
+  for (std::int64_t index = 100; index < 103; ++index) {
+    for (std::int32_t rank = 0; rank < (index == 101 ? 3 : 4); ++rank) {  // rank 3 is silent once
+      tensors::LetterWriter letter;
+      letter.add(tensors::Interval{.index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
+      scene.hub.take_letter(rank, letter.take(), kSecond);
+    }
+  }
+  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
+  const FrameView frame = scene.frame().value();
+  EXPECT_EQ(frame.metadata["interval_ms"], 500);
+  EXPECT_EQ(frame.metadata["steps"], 1) << "the second is waited for, 2 s at most";
+  EXPECT_EQ(frame.at<std::int64_t>(0), 0);
+  EXPECT_EQ(frame.at<float>(16 + 16 + 2 * 4), 2.0F);
+}
+
+TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});
+  scene.step(0);
+  std::vector<std::byte> letter = scene.run.letter(0, 1, kSecond, scene.wishes, true);
+  std::vector<std::byte> block = scene.run.block(1, kSecond, scene.wishes);
+  const std::size_t before = scene.hub.store().history.steps.end();
+  for (std::size_t length = 0; length < letter.size(); length += 97) scene.hub.take_letter(0, std::span(letter).first(length), kSecond);
+  for (std::size_t length = 0; length < block.size(); length += 997) scene.hub.take_block(std::span(block).first(length));
+  EXPECT_EQ(scene.hub.store().history.steps.end(), before);
+  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_live_dropped_total{reason=\"letters of ranks that were damaged\"}"));
+}
+
+TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
+  scene.step(0);
+  for (int i = 0; i < 10'000; ++i) {
+    tensors::LetterWriter letter;
+    letter.add(tensors::Notice{scene.wishes.at(0).id, std::string(400, 'x')});
+    scene.hub.take_letter(1, letter.take(), kSecond);
+  }
+  EXPECT_LT(scene.texts().size(), 700U);
+}
+
+TEST(LiveHub, OldStepsAreForgotten) {
+  Scene scene;
+  for (std::int64_t step = 0; step < 11'000; ++step) {
+    tensors::StepHeader header;
+    header.slots = tensors::kLeastSlots;
+    header.lowest_step = header.highest_step = step;
+    std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
+    tensors::write_block(header, {}, block);
+    scene.hub.take_block(block);
+  }
+  EXPECT_EQ(scene.hub.store().history.steps.first(), 1000U);
+  scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
+  EXPECT_EQ(scene.frame().value().at<std::int64_t>(0), 1000);
+}
+
+}  // namespace
+}  // namespace megascope::live

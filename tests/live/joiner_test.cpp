@@ -1,0 +1,193 @@
+#include "plugin/live/joiner.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include "plugin/live/bounds.h"
+
+namespace megascope::live {
+namespace {
+
+using kernels::TileMethod;
+using kernels::TileReduction;
+using tensors::ViewPart;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr TileMethod kMean{};
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// Two rows of `count` columns that begin at `start` of 4.
+ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count, std::vector<float> elements) {
+  ViewPart made;
+  made.wish = 1;
+  made.key = 7;
+  made.step = step;
+  made.parts = 2;
+  made.realtime_ns = 1000 - static_cast<std::int64_t>(start);
+  made.full_shape = made.whole_shape = {2, 4};
+  made.shape = {2, count};
+  made.split_dimension = 1;
+  made.stretches = {{0, start, count}};
+  made.elements = std::move(elements);
+  return made;
+}
+
+struct Joined {
+  Joiner joiner;
+  std::vector<ViewPointer> whole;
+  void add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean, std::int64_t now_ns = kSecond) {
+    joiner.add(rank, std::move(one), method, now_ns, whole);
+  }
+};
+
+TEST(LiveJoiner, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
+  Joined joined;
+  joined.add(5, part(3, 3, 1, {4, 8}));
+  EXPECT_THAT(joined.whole, IsEmpty());
+  joined.add(2, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
+  ASSERT_THAT(joined.whole, SizeIs(1));
+  const View& view = *joined.whole[0];
+  EXPECT_THAT(view.values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(view.ranks, ElementsAre(2, 5));
+  EXPECT_EQ(view.missing, 0U);
+  EXPECT_EQ(view.begin_ns, 997) << "of the first that had it";
+  EXPECT_EQ(view.end_ns, kSecond);
+  EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
+}
+
+TEST(LiveJoiner, PutsBlocksOfAFusedTensorWhereTheyBelong) {
+  Joined joined;  // Q K V of two ranks, one column each: rank 0 has columns 0 2 4, rank 1 has 1 3 5
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    const auto first = static_cast<std::uint64_t>(rank);
+    ViewPart one = part(0, 0, 3, {});
+    one.full_shape = one.whole_shape = {1, 6};
+    one.shape = {1, 3};
+    one.stretches = {{0, first, 1}, {1, 2 + first, 1}, {2, 4 + first, 1}};
+    for (std::uint64_t i = 0; i < 3; ++i) one.elements.push_back(static_cast<float>(2 * i + first));
+    joined.add(rank, std::move(one));
+  }
+  ASSERT_THAT(joined.whole, SizeIs(1));
+  EXPECT_THAT(joined.whole[0]->values, ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(LiveJoiner, PutsRowsBelowEachOther) {
+  Joined joined;  // sequence parallel: the first dimension is split
+  for (std::int32_t rank : {1, 0}) {
+    ViewPart one = part(0, 0, 4, {});
+    one.split_dimension = 0;
+    one.shape = {1, 4};
+    one.stretches = {{0, static_cast<std::uint64_t>(rank), 1}};
+    one.elements.assign(4, static_cast<float>(rank));
+    joined.add(rank, std::move(one));
+  }
+  EXPECT_THAT(joined.whole.at(0)->values, ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+/// 8 elements in tiles of 3: rank 0 has the first 4, rank 1 the others; tile 1 is of both.
+ViewPart tiles(std::int32_t rank, std::uint32_t columns, std::vector<float> elements) {
+  ViewPart made = part(0, 0, 2, std::move(elements));
+  made.full_shape = {1, 8};
+  made.whole_shape = {1, 3};
+  made.shape = {1, 2};
+  made.columns = columns;
+  made.tile_width = 3;
+  made.tile_extent = 8;
+  made.stretches = {{0, static_cast<std::uint64_t>(rank), 2}};
+  return made;
+}
+
+TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
+  Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15
+  mean.add(0, tiles(0, 1, {6, 4}));
+  mean.add(1, tiles(1, 1, {11, 15}));
+  EXPECT_THAT(mean.whole.at(0)->values, ElementsAre(2, 5, 7.5F));
+  Joined greatest;
+  const TileMethod max{.reduction = TileReduction::kMax};
+  greatest.add(1, tiles(1, 1, {6, 8}), max);
+  greatest.add(0, tiles(0, 1, {3, 4}), max);
+  EXPECT_THAT(greatest.whole.at(0)->values, ElementsAre(3, 6, 8));
+  Joined norm;
+  const TileMethod of_squares{.reduction = TileReduction::kNorm};
+  norm.add(0, tiles(0, 1, {14, 16}), of_squares);
+  norm.add(1, tiles(1, 1, {61, 113}), of_squares);
+  EXPECT_THAT(norm.whole.at(0)->values, ElementsAre(std::sqrt(14.0F), std::sqrt(77.0F), std::sqrt(113.0F)));
+  Joined deviation;  // count, mean and sum of squared deviations
+  const TileMethod of_sample{.reduction = TileReduction::kStd};
+  deviation.add(0, tiles(0, 3, {3, 2, 2, 1, 4, 0}), of_sample);
+  deviation.add(1, tiles(1, 3, {2, 5.5F, 0.5F, 2, 7.5F, 0.5F}), of_sample);
+  EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(1, 1, std::sqrt(0.5F)));
+}
+
+TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
+  Joined joined;
+  joined.add(0, tiles(0, 1, {6, 4}));
+  joined.joiner.expire(kSecond + Joiner::kPatienceNs, false, joined.whole);
+  EXPECT_THAT(joined.whole, IsEmpty());
+  joined.joiner.expire(kSecond + Joiner::kPatienceNs + 1, false, joined.whole);
+  ASSERT_THAT(joined.whole, SizeIs(1));
+  const View& view = *joined.whole[0];
+  EXPECT_EQ(view.missing, 1U);
+  EXPECT_EQ(view.values[0], 2);
+  EXPECT_TRUE(std::isnan(view.values[1])) << "a tile of which elements are missing is not the mean of the others";
+  EXPECT_TRUE(std::isnan(view.values[2]));
+  joined.add(1, tiles(1, 1, {11, 15}));
+  EXPECT_THAT(joined.whole, SizeIs(1)) << "too late";
+  Joined states;
+  states.add(1, tiles(1, 3, {2, 5.5F, 0.5F, 2, 7.5F, 0.5F}), {.reduction = TileReduction::kStd});
+  states.joiner.expire(0, true, states.whole);
+  EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
+  EXPECT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
+}
+
+TEST(LiveJoiner, ALaterStepThatIsWholeEndsTheWaitForEarlierOnes) {
+  Joined joined;
+  joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7}));
+  joined.add(0, part(2, 0, 3, {1, 2, 3, 5, 6, 7}));
+  joined.add(1, part(2, 3, 1, {4, 8}));
+  ASSERT_THAT(joined.whole, SizeIs(2));
+  EXPECT_EQ(joined.whole[0]->step, 1);
+  EXPECT_EQ(joined.whole[0]->missing, 1U);
+  EXPECT_TRUE(std::isnan(joined.whole[0]->values[3]));
+  EXPECT_EQ(joined.whole[1]->missing, 0U);
+}
+
+TEST(LiveJoiner, TheLowestCopyCounts) {
+  Joined joined;
+  const auto copy = [](std::uint32_t number, std::int64_t step, float value) {
+    ViewPart one = part(step, 0, 4, std::vector<float>(8, value));
+    one.split_dimension = -1;
+    one.stretches.clear();
+    one.parts = 1;
+    one.copy = number;
+    return one;
+  };
+  joined.add(2, copy(1, 0, 1));
+  joined.add(0, copy(0, 1, 0));
+  joined.add(2, copy(1, 2, 1));
+  joined.add(0, copy(0, 2, 0));
+  ASSERT_THAT(joined.whole, SizeIs(3)) << "copy 1 before copy 0 was heard of, then copy 0 alone";
+  EXPECT_THAT(joined.whole[2]->ranks, ElementsAre(0));
+}
+
+TEST(LiveJoiner, MemoryIsBounded) {
+  Joined joined;
+  for (std::uint64_t key = 0; key < 200; ++key) {
+    ViewPart one = part(0, 0, 1, {1});
+    one.key = key;
+    one.whole_shape = one.full_shape = {1, std::uint64_t{1} << 18};
+    one.shape = {1, 1};
+    joined.add(0, std::move(one), kMean, static_cast<std::int64_t>(key));
+    ASSERT_LE(joined.joiner.waiting_bytes(), kMostPartBytes);
+  }
+  EXPECT_THAT(joined.whole, SizeIs(200 - 64));
+  EXPECT_EQ(joined.whole[0]->key, 0U) << "the oldest goes first";
+  joined.joiner.forget(1);
+  EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace megascope::live

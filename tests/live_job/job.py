@@ -1,0 +1,70 @@
+"""A job with the live view on, and what it is like beside: its lines, its trace."""
+
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+
+
+class Job:
+    """Runs `command` on `ranks` ranks under the library. settings: of the environment."""
+
+    def __init__(self, launcher, command, ranks, library, settings=None, live="0"):
+        self.scratch = tempfile.TemporaryDirectory(prefix="megascope_live_job_")
+        self.folder = pathlib.Path(self.scratch.name) / "run"
+        settings = {"LD_PRELOAD": library, "MEGASCOPE_LIVE": live, "MEGASCOPE_OUT": str(self.folder), "MEGASCOPE_EXPORT": "none",
+                    "MEGASCOPE_REPORT": "short", **(settings or {})}
+        exported = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+        self.process = subprocess.Popen([*launcher, "-n", str(ranks), *exported, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        self.lines, self.errors, self.said = [], [], threading.Event()
+        self.readers = [threading.Thread(target=self.read, args=(self.process.stdout, self.lines)),
+                        threading.Thread(target=self.read, args=(self.process.stderr, self.errors))]
+        for reader in self.readers:
+            reader.start()
+        self.port = self.token = None
+
+    def read(self, stream, lines):
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+            if "live view" in line:
+                self.said.set()
+
+    def find_server(self):
+        """The port and the token that it says."""
+        if not self.said.wait(60):
+            raise AssertionError(f"nothing was said of a live view: {self.errors}")
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", "\n".join(self.errors))
+        if not found:
+            raise AssertionError(f"no URL: {self.errors}")
+        self.port, self.token = int(found[1]), found[2]
+        return self
+
+    def end(self, most_s=120):
+        """Waits for its end; the exit code."""
+        code = self.process.wait(most_s)
+        for reader in self.readers:
+            reader.join()
+        return code
+
+    def chrome(self, megascope):
+        """Its trace's events as Chrome's JSON has them."""
+        done = subprocess.run([megascope, "export", self.folder, "--format", "chrome", "--no-findings"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        path = next(self.folder.glob("*.json.gz"))
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return json.load(file)["traceEvents"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.end()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.scratch.cleanup()
