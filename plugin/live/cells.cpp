@@ -39,13 +39,15 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std:
 }  // namespace
 
 void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
-  for (std::size_t i = 0; i < is_filled.size(); ++i) {
+  const std::size_t count = is_filled.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t empty_end = i;
+    while (empty_end < count && is_filled[empty_end] == 0) ++empty_end;
+    std::copy_n(from.data() + i * columns, (empty_end - i) * columns, to + i * columns);
+    i = empty_end;
+    if (i == count) return;
     const float* const theirs = from.data() + i * columns;
     float* const mine = to + i * columns;
-    if (is_filled[i] == 0) {
-      std::copy_n(theirs, columns, mine);
-      continue;
-    }
     TileState merged = state_at(mine, columns);
     kernels::merge_tiles(method, state_at(theirs, columns), merged);
     if (columns == 1) {

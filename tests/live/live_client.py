@@ -41,6 +41,10 @@ class Feed:
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
 
+    def is_sanitized(self):
+        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
+            return re.search(r"lib[at]san", maps.read()) is not None
+
     def end(self):
         """Waits for it; what it said and its exit code."""
         out, errors = self.process.communicate(timeout=120)
