@@ -41,6 +41,7 @@ export interface RunState {
   counterNames: string[];
   paused: boolean;
   lastStep: number;
+  intervalMs: number; // 0: the program begins steps
   lastFrameMs: number; // Date.now()
   frames: number;
   bytes: number;
@@ -48,7 +49,7 @@ export interface RunState {
 
 const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
   run: {}, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
-  lastStep: -1, lastFrameMs: 0, frames: 0, bytes: 0,
+  lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
 });
 
 /** The page's model: one connection, the tables that it fills, what the reader chose, and when it is drawn. */
@@ -164,8 +165,10 @@ export class Live {
   private show(frame: Frame, readMs: number): void {
     const begin = performance.now();
     if (!this.subscribed.has(frame.panel)) return;
-    if (frame.kind === 1) this.steps.add(frame);
-    else if (frame.kind === 2) this.counters.add(frame);
+    if (frame.kind === 1) {
+      this.steps.add(frame);
+      this.state.intervalMs = frame.intervalMs;
+    } else if (frame.kind === 2) this.counters.add(frame);
     else if (frame.kind === 3) this.statistics.add(frame);
     else this.views.add(frame);
     const { state } = this;

@@ -1,4 +1,4 @@
-import type { Tensor, Wish } from "../protocol/messages";
+import type { Tensor, TileView, Wish } from "../protocol/messages";
 import { familyOf, matches } from "../protocol/pattern";
 import { MOST_LAYERS, type UrlState } from "./url_state";
 
@@ -52,6 +52,13 @@ export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
 
 export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MOST_LAYERS - 1];
 
+/** A row of tiles a token: of more dimensions than sequences, tokens and one more, those behind the tokens are one. */
+function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView {
+  const known = tensors.find(({ name, kind }) => kind === state.stripKind && matches(pattern, name));
+  const view: TileView = { type: "tile", tiles: state.tiles, method: state.method };
+  return known && known.shape.length > 3 ? { ...view, keep: 2 } : view;
+}
+
 /** Panels and what each is to show. */
 export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish> {
   const wishes = new Map<string, Wish>([
@@ -70,7 +77,7 @@ export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish>
       micro_batch: state.microBatch,
       replica: 0,
       every: 1,
-      view: { type: "tile", tiles: state.tiles, method: state.method },
+      view: tileView(state, name, tensors),
       encoding: "f16",
     });
   });

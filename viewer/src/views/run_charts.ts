@@ -47,7 +47,7 @@ export function stepTimes(live: Live): LineData | null {
 export function throughput(live: Live): LineData | null {
   const { steps } = live;
   const [from, to] = live.shown(steps.axis);
-  if (to <= from) return null;
+  if (to <= from || live.state.intervalMs) return null;
   const rates = new Float64Array(to - from);
   for (let i = from; i < to; i++) rates[i - from] = steps.rate(i, RATE_WINDOW);
   return {

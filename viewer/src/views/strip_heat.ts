@@ -35,7 +35,7 @@ function describe({ frame, layout }: Strip, row: number, column: number): string
 
 /** Which elements of the last dimension a tile stands for. */
 function elements({ view, fullShape, shape }: Strip["frame"], tile: number): string {
-  const extent = fullShape[fullShape.length - 1] ?? 0;
+  const extent = fullShape.slice(shape.length - 1).reduce((a, b) => a * b, 1);
   const tiles = shape[shape.length - 1] ?? 0;
   if (view.type !== "tile" || tiles === 0 || extent <= tiles) return `element ${tile}`;
   const width = view.tile_width ?? Math.ceil(extent / (view.tiles ?? tiles));

@@ -178,7 +178,7 @@ describe.skipIf(missing)("the page", () => {
     const range = await page.getAttribute(".navigator", "data-from");
     expect(Number(range)).toBeGreaterThan(5);
     expect(await again.getAttribute(".navigator", "data-from")).toBe(range);
-    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax" });
+    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax", keep: 2 });
     expect(await again.evaluate(() => document.documentElement.innerHTML.includes("secret"))).toBe(false);
     await again.close();
     await page.close();

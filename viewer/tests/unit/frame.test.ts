@@ -7,7 +7,7 @@ import * as encode from "../mock_server/encode.js";
 const received = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer as ArrayBuffer;
 const read = (...parts: Parameters<typeof encode.frame>) => readFrame(received(encode.frame(...parts)));
 const HEAD = { panel: "p", step: 8, dropped: 3 };
-const TENSOR = { ...HEAD, tensor: 5, name: "mlp1", kind: "actv_out", layer: 2, encoding: "f16", shape: [2, 3], full_shape: [2, 30], ranks: [0, 1], missing: [1] };
+const TENSOR = { ...HEAD, tensor: 5, name: "mlp1", kind: "actv_out", layer: 2, encoding: "f16", shape: [2, 3], full_shape: [2, 30], ranks: [0, 1], missing: 1 };
 
 describe("a frame", () => {
   it("of steps has a row of ranks a step and column", () => {

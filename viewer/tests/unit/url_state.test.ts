@@ -47,6 +47,12 @@ describe("what is asked for", () => {
     expect(stripsShown(DEFAULTS, tensors)).toEqual(["*qkv*", "*fc1*", "*mlp2*", "*hidden*"]);
     expect(stripsShown({ ...DEFAULTS, strips: ["x", ""] }, tensors)).toEqual(["x", ""]);
   });
+  it("is a row of tiles a token, whatever lies behind the tokens", () => {
+    const heads = { ...tensor(0, "qkv", 0), shape: [1, 8, 3, 16] };
+    const viewOf = (tensors: Tensor[]) => (wishesFor({ ...DEFAULTS, view: "tensors" }, tensors).get("strip-0") as { view: object }).view;
+    expect(viewOf([heads])).toEqual({ type: "tile", tiles: 96, method: "mean", keep: 2 });
+    expect(viewOf([{ ...heads, shape: [1, 8, 16] }])).toEqual({ type: "tile", tiles: 96, method: "mean" });
+  });
   it("comes with credits for a whole step", () => {
     const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
     expect(extraCredits(wishes.get("strip-0")!)).toBe(4);
