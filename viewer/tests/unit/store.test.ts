@@ -59,6 +59,11 @@ describe("times of steps", () => {
     expect(table.at(0, 3)).toEqual({ stepMs: 40, mpiMs: 4, ownMs: 0.5, computeMs: 36 });
     expect(table.means(0, 2).map(({ computeMs }) => computeMs)).toEqual([7, 16.5, 17, 20.5]);
   });
+  it("begin with step 0", () => {
+    const early = new StepTable();
+    early.add(stepsFrame([-1, 0], [[9], [5]], [[0], [0]]));
+    expect([early.count, early.axis.first()]).toEqual([1, 0]);
+  });
   it("give steps a second, also where steps were left out", () => {
     const sparse = new StepTable();
     sparse.add(stepsFrame([0, 4, 8], [[1], [1], [1]], [[0], [0], [0]]));
