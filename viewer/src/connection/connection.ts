@@ -41,14 +41,14 @@ export class Connection {
 
   start(): void {
     clearTimeout(this.timer);
-    this.become({ phase: "connecting", reason: "" });
+    this.become({ phase: "connecting" });
     const socket = new WebSocket(serverUrl("/ws/v1", this.page).replace(/^http/, "ws"));
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     let hasOpened = false;
     socket.onopen = () => {
       hasOpened = true;
-      this.become({ phase: "connected", attempt: 0 });
+      this.become({ phase: "connected", attempt: 0, reason: "" });
       this.events.opened();
     };
     socket.onmessage = (event) => this.take(event.data as string | ArrayBuffer);
@@ -106,6 +106,7 @@ export class Connection {
         this.become({ phase: "refused", reason: body.error ?? `The server answered ${answer.status}.` });
         return;
       }
+      if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // full, or the run has ended
     } catch {
       // Nobody there: try again.
     }

@@ -2,11 +2,14 @@
 
 type Painter = () => void;
 const KEPT = 200;
+const REST_MS = 40; // between drawings of new data, so that frames that come together are drawn together
 
 export class FrameLoop {
   private readonly painters = new Map<symbol, { topics: string[]; paint: Painter }>();
   private readonly dirty = new Set<symbol>();
   private isAsked = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private lastDrawnMs = -REST_MS;
   private hasNews = false;
   private pendingMs = 0;
   private readonly scriptMs: number[] = [];
@@ -21,7 +24,7 @@ export class FrameLoop {
     this.painters.set(key, { topics, paint });
     const now = (): void => {
       this.dirty.add(key);
-      this.ask();
+      this.ask(0);
     };
     now();
     return { stop: () => void (this.painters.delete(key), this.dirty.delete(key)), now };
@@ -32,12 +35,12 @@ export class FrameLoop {
     this.pendingMs += scriptMs;
     this.hasNews = true;
     for (const [key, { topics }] of this.painters) if (topics.includes(topic)) this.dirty.add(key);
-    this.ask();
+    this.ask(REST_MS - (performance.now() - this.lastDrawnMs));
   }
 
   pause(isPaused: boolean): void {
     this.paused = isPaused;
-    if (!isPaused) this.ask();
+    if (!isPaused) this.ask(0);
   }
 
   /** Milliseconds of script of the last drawings that new data asked for: half and 99 of 100 took no longer. */
@@ -50,8 +53,14 @@ export class FrameLoop {
     this.scriptMs.length = 0;
   }
 
-  private ask(): void {
-    if (this.isAsked) return;
+  private ask(inMs: number): void {
+    if (this.isAsked || (inMs > 0 && this.timer !== undefined)) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (inMs > 0) {
+      this.timer = setTimeout(() => this.ask(0), inMs);
+      return;
+    }
     this.isAsked = true;
     requestAnimationFrame(() => this.draw());
   }
@@ -59,10 +68,13 @@ export class FrameLoop {
   private draw(): void {
     this.isAsked = false;
     const begin = performance.now();
+    this.lastDrawnMs = begin;
     // While paused data waits; what the reader does (a cursor moved) is drawn all the same from what is there.
-    const now = [...this.dirty];
-    this.dirty.clear();
-    for (const key of now) this.painters.get(key)?.paint();
+    for (let round = 0; round < 2 && this.dirty.size > 0; round++) {
+      const now = [...this.dirty]; // painting may find that others are to be painted: a new colour scale
+      this.dirty.clear();
+      for (const key of now) this.painters.get(key)?.paint();
+    }
     if (this.paused || !this.hasNews) return;
     this.hasNews = false;
     const readMs = this.pendingMs;

@@ -31,7 +31,7 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   context.textAlign = "right";
   context.textBaseline = "middle";
   for (let row = 0; row < cells.rows; row += every) {
-    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + (row + 0.5) * rowHeight, box.x - 6 * ratio);
+    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + Math.max((row + 0.5) * rowHeight, 6 * ratio), box.x - 6 * ratio);
   }
 }
 
@@ -41,7 +41,7 @@ function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData
   context.textBaseline = "top";
   const most = Math.max(1, Math.floor(box.width / (LABEL_WIDTH * ratio)));
   let column = 0;
-  for (const step of ticks(steps[0], steps[steps.length - 1], most)) {
+  for (const step of ticks(steps[0], steps[steps.length - 1], most, 1)) {
     while (column < steps.length - 1 && steps[column] < step) column++;
     const x = box.x + ((column + 0.5) * box.width) / cells.columns;
     context.fillRect(Math.round(x), box.y + box.height, ratio, 4 * ratio);

@@ -20,7 +20,7 @@ interface Range {
 
 const SAMPLE = 1500; // values that the usual range is taken from
 
-/** The range of finite values without the few that would leave one colour to all others (a first step, say). */
+/** The range of finite times without the few that would leave one colour to all others (a first step, say). */
 export function rangeWithoutOutliers(values: Float32Array): Range {
   const stride = Math.max(1, Math.floor(values.length / SAMPLE));
   const sample = new Float64Array(Math.ceil(values.length / stride));
@@ -38,7 +38,7 @@ export function rangeWithoutOutliers(values: Float32Array): Range {
   const least = sorted[0];
   const usual = at(0.98);
   const isClipped = largest - at(0.5) > 3 * Math.max(usual - at(0.5), at(0.5) - at(0.02), 1e-9);
-  const most = isClipped ? usual : largest;
+  const most = isClipped ? Math.min(largest, Math.max(usual, 1.5 * at(0.5))) : largest; // noise is not to look like a finding
   return { least, most, leastMagnitude: Math.max(Math.abs(least), 1e-9), isClipped };
 }
 

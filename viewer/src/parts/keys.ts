@@ -12,6 +12,7 @@ export const KEYS = [
   { keys: ["t"], text: "Colours of the page: as the system, dark, light" },
   { keys: ["Tab"], text: "Next panel" },
   { keys: ["←", "↑", "→", "↓"], text: "In a heatmap: tell a cell's value, with Shift ten cells on; Enter chooses it" },
+  { keys: ["c", "i"], text: "In a heatmap: save it as a table (CSV), as a picture (PNG)" },
   { keys: ["←", "→", "+", "−", "End"], text: "In the bar of steps: move, resize, newest" },
   { keys: ["?"], text: "This sheet" },
 ];

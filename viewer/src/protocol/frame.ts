@@ -18,6 +18,7 @@ export interface StepsFrame extends FrameBase {
   kind: 1;
   steps: Float64Array; // [n]
   beganMs: Float64Array; // [n] ms since the epoch
+  intervalMs: number; // rows are stretches of time of that length, as the program begins no steps; 0: they are steps
   ranks: number;
   columns: string[];
   values: Float32Array[]; // of each column [n][ranks]; NaN: not known
@@ -47,14 +48,14 @@ export interface TensorFrame extends FrameBase {
   microBatch: number;
   replica: number;
   ranks: number[];
-  missing: number[];
+  missing: number; // ranks whose part did not come
   beginMs: number;
   endMs: number;
   dtype: string;
   encoding: "f16" | "f32";
   fullShape: number[];
   shape: number[];
-  view: { type: string; tiles?: number; method?: string };
+  view: { type: string; tiles?: number; tile_width?: number; method?: string };
   elements: Uint16Array | Float32Array; // Uint16Array: IEEE 754 binary16, see half.ts
 }
 
@@ -138,7 +139,7 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
     microBatch: number(metadata, "micro_batch", -1),
     replica: number(metadata, "replica", 0),
     ranks: numbers(metadata, "ranks"),
-    missing: numbers(metadata, "missing"),
+    missing: number(metadata, "missing", 0),
     beginMs: number(metadata, "begin_ms", NaN),
     endMs: number(metadata, "end_ms", NaN),
     dtype: text(metadata, "dtype"),
@@ -179,7 +180,8 @@ export function readFrame(buffer: ArrayBuffer): Frame | undefined {
     const ranks = count(metadata, "ranks");
     const beganMs = payload.float64(n);
     const names = columns(metadata);
-    return { ...base, kind, steps, beganMs, ranks, columns: names, values: names.map(() => payload.float32(n * ranks)) };
+    const intervalMs = number(metadata, "interval_ms", 0);
+    return { ...base, kind, steps, beganMs, intervalMs, ranks, columns: names, values: names.map(() => payload.float32(n * ranks)) };
   }
   const c = count(metadata, "count");
   const ids = payload.uint32(c);

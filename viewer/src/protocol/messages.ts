@@ -18,12 +18,12 @@ export interface Counter {
 
 /** What `hello` and /api/v1/run say of the run. Fields that are not told are absent. */
 export interface Run {
-  run?: string;
+  run_id?: string;
   program?: string;
   command?: string[] | string;
   ranks?: number;
   hosts?: string[];
-  version?: string;
+  megascope?: string;
   [field: string]: unknown;
 }
 
@@ -46,7 +46,8 @@ export type ServerMessage =
   | { type: "error"; text: string; panel?: string }
   | { type: "pong"; id?: unknown };
 
-export type TileView = { type: "tile"; tiles: number; method: string };
+/** keep: so many leading dimensions stay, all behind them are one that is cut into tiles. */
+export type TileView = { type: "tile"; tiles: number; method: string; keep?: number };
 export type View = TileView | { type: "whole" };
 
 /** A subscription without its panel's name and without `since`, which are added when it is sent. */

@@ -24,10 +24,10 @@ export function duration(ms: number): string {
 /** Whole numbers with thin spaces: "12 345". */
 export const counted = (value: number): string => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
-/** Round numbers within [low, high], at most `most` + 1 of them. */
-export function ticks(low: number, high: number, most: number): number[] {
+/** Round numbers within [low, high], at most `most` + 1 of them, no closer than `least`. */
+export function ticks(low: number, high: number, most: number, least = 0): number[] {
   if (!(high > low)) return [low];
-  const rough = (high - low) / Math.max(1, most);
+  const rough = Math.max(least, (high - low) / Math.max(1, most));
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) as number;
   const result: number[] = [];

@@ -21,6 +21,11 @@ export interface RankPlace {
   place: string;
 }
 
+/** What a strip is painted for, beside allLayers(). */
+export const layerTopic = (panel: string, layer: number): string => `${panel} ${layer}`;
+/** All of a panel's strips: their scale has changed. */
+export const allLayers = (panel: string): string => `${panel} *`;
+
 /** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
 export interface RunState {
   run: Run;
@@ -36,6 +41,7 @@ export interface RunState {
   counterNames: string[];
   paused: boolean;
   lastStep: number;
+  intervalMs: number; // 0: the program begins steps
   lastFrameMs: number; // Date.now()
   frames: number;
   bytes: number;
@@ -43,7 +49,7 @@ export interface RunState {
 
 const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
   run: {}, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
-  lastStep: -1, lastFrameMs: 0, frames: 0, bytes: 0,
+  lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
 });
 
 /** The page's model: one connection, the tables that it fills, what the reader chose, and when it is drawn. */
@@ -80,6 +86,7 @@ export class Live {
   }
 
   start(): void {
+    watch(() => this.url.view, () => this.state.places.length < this.steps.ranks && void this.askPlaces());
     watch(this.url, () => {
       history.replaceState(null, "", this.page.pathname + this.page.search + writeUrl(this.url));
       this.sync();
@@ -159,8 +166,10 @@ export class Live {
   private show(frame: Frame, readMs: number): void {
     const begin = performance.now();
     if (!this.subscribed.has(frame.panel)) return;
-    if (frame.kind === 1) this.steps.add(frame);
-    else if (frame.kind === 2) this.counters.add(frame);
+    if (frame.kind === 1) {
+      this.steps.add(frame);
+      this.state.intervalMs = frame.intervalMs;
+    } else if (frame.kind === 2) this.counters.add(frame);
     else if (frame.kind === 3) this.statistics.add(frame);
     else this.views.add(frame);
     const { state } = this;
@@ -169,6 +178,7 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
+    if (frame.kind === 4) this.loop.invalidate(layerTopic(frame.panel, frame.layer));
     this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
   }
 
@@ -225,7 +235,7 @@ export class Live {
 
   /** Another run than before at this address: nothing of the old one is kept. */
   private greeted(run: Run): void {
-    const id = run.run ?? run.id ?? run.run_id;
+    const id = run.run_id;
     if (this.runId !== undefined && id !== this.runId) {
       this.steps.clear();
       this.counters.clear();

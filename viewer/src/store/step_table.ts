@@ -25,6 +25,7 @@ export class StepTable {
     if (frame.ranks !== this.ranks || frame.columns.some((name) => !this.columns.has(name))) this.begin(frame);
     const n = frame.steps.length;
     for (let i = 0; i < n; i++) {
+      if (frame.steps[i] < 0) continue; // what was before the first step is none
       const index = this.axis.place(frame.steps[i]);
       if (index < 0) continue;
       this.axis.columnData(this.began)[index] = frame.beganMs[i];

@@ -120,3 +120,9 @@ export class TensorViews {
     this.panels.clear();
   }
 }
+
+/** The range of a scale that does not flicker: the held one as long as it has room for what is there, and is not far too wide. */
+export function steadyRange(held: Extremes | null, now: Extremes): Extremes {
+  if (!held || now.least < held.least || now.most > held.most) return now;
+  return now.most - now.least < 0.6 * (held.most - held.least) ? now : held;
+}

@@ -37,7 +37,7 @@ export const DEFAULTS: UrlState = {
   steps: { last: 200 },
   theme: "auto",
   palette: "viridis",
-  counters: ["loss", "gradient_norm"],
+  counters: ["loss", "grad*norm"],
   rank: -1,
   step: -1,
   family: "",

@@ -1,4 +1,4 @@
-import type { Tensor, Wish } from "../protocol/messages";
+import type { Tensor, TileView, Wish } from "../protocol/messages";
 import { familyOf, matches } from "../protocol/pattern";
 import { MOST_LAYERS, type UrlState } from "./url_state";
 
@@ -35,7 +35,29 @@ export function familyShown(state: UrlState, tensors: Tensor[]): string {
   return familyOf(deep.name, deep.layer);
 }
 
+/** Other names for what the strips show by default. */
+const ALIASES: Record<string, string[]> = {
+  "*qkv*": ["*query*", "*attention*"],
+  "*mlp1*": ["*fc1*", "*h_to_4h*", "*up_proj*"],
+  "*mlp2*": ["*fc2*", "*4h_to_h*", "*down_proj*"],
+  "*hidden*": ["*output*"],
+};
+
+/** The patterns of the strips: the reader's; by default a name that is there. */
+export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
+  const names = tensors.filter(({ kind }) => kind === state.stripKind).map(({ name }) => name);
+  const isThere = (pattern: string): boolean => names.some((name) => matches(pattern, name));
+  return state.strips.map((pattern) => (isThere(pattern) ? pattern : (ALIASES[pattern]?.find(isThere) ?? pattern)));
+}
+
 export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MOST_LAYERS - 1];
+
+/** A row of tiles a token: of more dimensions than sequences, tokens and one more, those behind the tokens are one. */
+function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView {
+  const known = tensors.find(({ name, kind }) => kind === state.stripKind && matches(pattern, name));
+  const view: TileView = { type: "tile", tiles: state.tiles, method: state.method };
+  return known && known.shape.length > 3 ? { ...view, keep: 2 } : view;
+}
 
 /** Panels and what each is to show. */
 export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish> {
@@ -45,7 +67,7 @@ export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish>
   ]);
   if (state.view !== "tensors") return wishes;
   wishes.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
-  state.strips.forEach((name, i) => {
+  stripsShown(state, tensors).forEach((name, i) => {
     if (!name) return;
     wishes.set(STRIP_PANELS[i], {
       what: "tensor",
@@ -55,7 +77,7 @@ export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish>
       micro_batch: state.microBatch,
       replica: 0,
       every: 1,
-      view: { type: "tile", tiles: state.tiles, method: state.method },
+      view: tileView(state, name, tensors),
       encoding: "f16",
     });
   });

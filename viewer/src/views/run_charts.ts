@@ -7,12 +7,30 @@ import type { Live } from "../store/live";
 const RATE_WINDOW = 10; // steps that a rate is over
 const MOST_LINES = 8;
 
+type Gappy = (number | null)[];
+
+/** Values [from, to) as uPlot takes them: null where nothing is known. */
+function gaps(values: ArrayLike<number>, from: number, to: number): Gappy {
+  const result = new Array<number | null>(to - from);
+  for (let i = from; i < to; i++) result[i - from] = Number.isNaN(values[i]) ? null : values[i];
+  return result;
+}
+
+/** The steps that all charts reach over; undefined: as far as the data. */
+function spanOf(live: Live): [number, number] | undefined {
+  const range = live.url.steps;
+  if ("from" in range) return [range.from, range.to];
+  const { axis } = live.steps;
+  const [from, to] = live.shown(axis);
+  return to - from > 1 ? [axis.steps[from], axis.steps[to - 1]] : undefined;
+}
+
 /** Time of a step: least, median and most of the ranks. */
 export function stepTimes(live: Live): LineData | null {
   const { steps } = live;
   const [from, to] = live.shown(steps.axis);
   if (to <= from) return null;
-  const cut = (values: Float32Array | Float64Array): number[] => values.subarray(from, to) as unknown as number[];
+  const cut = (values: Float32Array | Float64Array): Gappy => gaps(values, from, to);
   return {
     lines: [
       { label: "least", colour: LINE_COLOURS[2], width: 1 },
@@ -20,7 +38,8 @@ export function stepTimes(live: Live): LineData | null {
       { label: "most", colour: LINE_COLOURS[4], width: 1 },
     ],
     band: true,
-    data: [cut(steps.axis.steps), cut(steps.least()), cut(steps.median()), cut(steps.most())],
+    span: spanOf(live),
+    data: [[...steps.axis.steps.subarray(from, to)], cut(steps.least()), cut(steps.median()), cut(steps.most())],
   };
 }
 
@@ -28,12 +47,13 @@ export function stepTimes(live: Live): LineData | null {
 export function throughput(live: Live): LineData | null {
   const { steps } = live;
   const [from, to] = live.shown(steps.axis);
-  if (to <= from) return null;
+  if (to <= from || live.state.intervalMs) return null;
   const rates = new Float64Array(to - from);
   for (let i = from; i < to; i++) rates[i - from] = steps.rate(i, RATE_WINDOW);
   return {
     lines: [{ label: "steps/s", colour: LINE_COLOURS[5], width: 2 }],
-    data: [steps.axis.steps.subarray(from, to), rates] as unknown as uPlot.AlignedData,
+    span: spanOf(live),
+    data: [[...steps.axis.steps.subarray(from, to)], gaps(rates, 0, rates.length)],
   };
 }
 
@@ -58,6 +78,7 @@ export function counters(live: Live, pattern: string): LineData | null {
   const isOne = new Set(series.map(({ counter }) => counter.name)).size === series.length;
   return {
     lines: series.map((one, i) => ({ label: nameOf(one, isOne), colour: LINE_COLOURS[i % LINE_COLOURS.length], width: series.length > 1 ? 1.5 : 2 })),
+    span: spanOf(live),
     data: [x, ...columns] as unknown as uPlot.AlignedData,
   };
 }

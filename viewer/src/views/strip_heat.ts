@@ -26,7 +26,7 @@ export function stripHeat(live: Live, panel: string, layer: number, scale: Value
 function describe({ frame, layout }: Strip, row: number, column: number): string {
   const value = short(elementAt(frame.elements, row * layout.columns + column));
   const place = unravel(row, layout.rowExtents);
-  const token = place.length === 2 ? `sequence ${place[0]}, token ${place[1]}` : place.length === 1 ? `row ${place[0]}` : "";
+  const token = place.length === 2 ? `sequence ${place[0]}, token ${place[1]}` : place.length === 1 ? `${frame.tensorKind.startsWith("actv") ? "token" : "row"} ${place[0]}` : "";
   const inner = unravel(column, layout.columnExtents);
   const tile = inner.pop() ?? 0;
   const outer = inner.length ? `[${inner.join(", ")}] ` : "";
@@ -35,9 +35,9 @@ function describe({ frame, layout }: Strip, row: number, column: number): string
 
 /** Which elements of the last dimension a tile stands for. */
 function elements({ view, fullShape, shape }: Strip["frame"], tile: number): string {
-  const extent = fullShape[fullShape.length - 1] ?? 0;
+  const extent = fullShape.slice(shape.length - 1).reduce((a, b) => a * b, 1);
   const tiles = shape[shape.length - 1] ?? 0;
   if (view.type !== "tile" || tiles === 0 || extent <= tiles) return `element ${tile}`;
-  const width = Math.ceil(extent / (view.tiles ?? tiles));
-  return `${view.method ?? ""} of elements ${tile * width}–${Math.min(extent, (tile + 1) * width) - 1}`;
+  const width = view.tile_width ?? Math.ceil(extent / (view.tiles ?? tiles));
+  return `${(view.method ?? "").replace("(x)", "")} of elements ${tile * width}–${Math.min(extent, (tile + 1) * width) - 1}`;
 }

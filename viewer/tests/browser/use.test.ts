@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import * as data from "../mock_server/data.js";
 import { drawn, launch, missing, mockOf, open, reached, type Mock } from "./page";
 
 describe.skipIf(missing)("the page", () => {
@@ -176,7 +178,7 @@ describe.skipIf(missing)("the page", () => {
     const range = await page.getAttribute(".navigator", "data-from");
     expect(Number(range)).toBeGreaterThan(5);
     expect(await again.getAttribute(".navigator", "data-from")).toBe(range);
-    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax" });
+    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax", keep: 2 });
     expect(await again.evaluate(() => document.documentElement.innerHTML.includes("secret"))).toBe(false);
     await again.close();
     await page.close();
@@ -189,6 +191,23 @@ describe.skipIf(missing)("the page", () => {
     mock.broadcast({ type: "a later one" });
     await page.waitForSelector("text=Rank 3 has no room.");
     expect(await page.innerText("[data-facts]")).toContain("Lost: full buffer");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("saves what a panel shows as a table", async () => {
+    const { page, problems } = await open(browser, mock, "#view=ranks&steps=10-12");
+    await page.waitForSelector("[data-heat=compute][data-columns='3']");
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as a table']")]);
+    expect(file.suggestedFilename()).toBe("megascope-compute.csv");
+    const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
+    expect(lines.map((line) => line.split(",").length)).toEqual([4, 4, 4, 4, 4]);
+    expect(lines[0]).toBe(",10,11,12");
+    const [stepMs, mpiMs] = data.times(11, 2);
+    expect(lines[3].split(",")[0]).toBe("2");
+    expect(Number(lines[3].split(",")[2])).toBeCloseTo(stepMs - mpiMs, 4);
+    const [picture] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as a picture']")]);
+    expect(readFileSync(await picture.path()).subarray(1, 4).toString()).toBe("PNG");
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -35,7 +35,7 @@ export const gradientNorm = (step) => 0.4 + 2 * Math.exp(-step / 60) + 0.15 * no
 /** Tensors of a model: [seq, length, ...]. */
 export function tensorsOf({ layers, sequences, length, hidden }) {
   const activations = [
-    ["qkv", [sequences, length, 3 * hidden]],
+    ["qkv", [sequences, length, 3, hidden]],
     ["attention.context", [sequences, length, hidden]],
     ["mlp1", [sequences, length, 4 * hidden]],
     ["mlp2", [sequences, length, hidden]],

@@ -95,15 +95,17 @@ export class Panel {
     this.waiting.delete(id);
     const tensor = this.model.tensors[id];
     const { view, encoding = "f16" } = this.wish;
-    const extent = tensor.shape.at(-1);
+    const keep = view.keep ?? tensor.shape.length - 1;
+    const kept = tensor.shape.slice(0, keep);
+    const extent = tensor.shape.slice(keep).reduce((a, b) => a * b, 1);
     const tiles = Math.ceil(extent / Math.ceil(extent / view.tiles));
-    const shape = [...tensor.shape.slice(0, -1), tiles];
+    const shape = [...kept, tiles];
     const rows = shape.slice(0, -1).reduce((a, b) => a * b, 1);
     const elements = this.#elements(tensor, step, rows, tiles, encoding);
     const metadata = {
       panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
       micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
-      encoding, full_shape: tensor.shape, shape, view, missing: [],
+      encoding, full_shape: tensor.shape, shape, view: { ...view, tile_width: Math.ceil(extent / view.tiles) }, missing: 0,
     };
     return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [elements]);
   }

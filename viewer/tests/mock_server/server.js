@@ -6,6 +6,11 @@ import { WebSocketServer } from "ws";
 import * as data from "./data.js";
 import { Panel } from "./panels.js";
 
+/** As plugin/live says it: the page needs nothing from outside. */
+const policy = (host) =>
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; " +
+  `connect-src 'self' ws://${host}; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
 /**
  * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden, isStill (views are the same in every step). Returns a handle: url, step(count) to
  * advance the run, run(hz) and stop(), cut() (loses all connections), refuse(isRefusing) (answers none), end(), close(), received
@@ -19,7 +24,7 @@ export async function startMock(options = {}) {
     ...Array.from({ length: settings.ranks }, (_, rank) => ({ id: 2 + rank, name: "tokens_per_s", rank, unit: "1/s", value: (step) => 1000 + 10 * rank + step })),
   ];
   const model = { ...settings, still: settings.isStill ? new Map() : null, counters, tensors: data.tensorsOf(settings) };
-  const run = { run: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], version: "0.1.0", running: true };
+  const run = { run_id: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], megascope: "0.1.0", running: true };
   const clients = new Set();
   const received = [];
   let last = -1;
@@ -33,7 +38,7 @@ export async function startMock(options = {}) {
   };
   const server = http.createServer((request, response) => {
     const url = new URL(request.url, "http://localhost");
-    const reply = (status, type, body) => response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" }).end(body);
+    const reply = (status, type, body) => response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store", "Content-Security-Policy": policy(request.headers.host) }).end(body);
     if (isRefusing) return request.socket.destroy();
     if (url.searchParams.get("token") !== settings.token) return reply(401, "application/json", '{"error": "The token is wrong or missing."}');
     if (url.pathname === "/") return reply(200, "text/html; charset=utf-8", readFileSync(settings.page));

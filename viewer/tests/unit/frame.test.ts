@@ -7,7 +7,7 @@ import * as encode from "../mock_server/encode.js";
 const received = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer as ArrayBuffer;
 const read = (...parts: Parameters<typeof encode.frame>) => readFrame(received(encode.frame(...parts)));
 const HEAD = { panel: "p", step: 8, dropped: 3 };
-const TENSOR = { ...HEAD, tensor: 5, name: "mlp1", kind: "actv_out", layer: 2, encoding: "f16", shape: [2, 3], full_shape: [2, 30], ranks: [0, 1], missing: [1] };
+const TENSOR = { ...HEAD, tensor: 5, name: "mlp1", kind: "actv_out", layer: 2, encoding: "f16", shape: [2, 3], full_shape: [2, 30], ranks: [0, 1], missing: 1 };
 
 describe("a frame", () => {
   it("of steps has a row of ranks a step and column", () => {
@@ -42,7 +42,7 @@ describe("a frame", () => {
   it("of a tensor keeps the frame's own bytes", () => {
     const buffer = received(encode.frame(4, 0, 0, TENSOR, [encode.float16([0, 1, -2.5, NaN, Infinity, 6.104e-5])]));
     const frame = readFrame(buffer) as TensorFrame;
-    expect(frame).toMatchObject({ tensor: 5, name: "mlp1", tensorKind: "actv_out", layer: 2, shape: [2, 3], fullShape: [2, 30], missing: [1] });
+    expect(frame).toMatchObject({ tensor: 5, name: "mlp1", tensorKind: "actv_out", layer: 2, shape: [2, 3], fullShape: [2, 30], missing: 1 });
     expect(frame.elements.buffer).toBe(buffer);
     const values = Array.from({ length: 6 }, (_, i) => elementAt(frame.elements, i));
     expect(values.slice(0, 5)).toEqual([0, 1, -2.5, NaN, Infinity]);

@@ -4,7 +4,7 @@ import { CounterTable } from "../../src/store/counter_table";
 import { StatisticsTable } from "../../src/store/statistics_table";
 import { StepAxis } from "../../src/store/step_axis";
 import { StepTable } from "../../src/store/step_table";
-import { extremesOf, joined, layoutOf, TensorViews, unravel } from "../../src/store/tensor_views";
+import { extremesOf, joined, layoutOf, steadyRange, TensorViews, unravel } from "../../src/store/tensor_views";
 import * as encode from "../mock_server/encode.js";
 
 const frame = <F extends Frame>(kind: number, metadata: object, arrays: Buffer[]): F =>
@@ -58,6 +58,11 @@ describe("times of steps", () => {
     expect([...table.matrix("mpi", 1, 2).values]).toEqual([0, 1, 0, 2]);
     expect(table.at(0, 3)).toEqual({ stepMs: 40, mpiMs: 4, ownMs: 0.5, computeMs: 36 });
     expect(table.means(0, 2).map(({ computeMs }) => computeMs)).toEqual([7, 16.5, 17, 20.5]);
+  });
+  it("begin with step 0", () => {
+    const early = new StepTable();
+    early.add(stepsFrame([-1, 0], [[9], [5]], [[0], [0]]));
+    expect([early.count, early.axis.first()]).toEqual([1, 0]);
   });
   it("give steps a second, also where steps were left out", () => {
     const sparse = new StepTable();
@@ -131,6 +136,13 @@ describe("views of tensors", () => {
     expect(extremesOf(half)).toEqual(expected);
     expect(extremesOf(Float32Array.of(1, -2, NaN, -Infinity, 0, 0.5))).toEqual(expected);
     expect(joined([expected, extremesOf(Float32Array.of(7))])).toEqual({ least: -2, most: 7, leastMagnitude: 0.5, nan: 1, infinite: 1 });
+  });
+  it("keep their colour scale while it fits", () => {
+    const range = (least: number, most: number) => ({ least, most, leastMagnitude: 1, nan: 0, infinite: 0 });
+    const held = range(-1, 1);
+    expect(steadyRange(held, range(-0.9, 0.7))).toBe(held);
+    for (const now of [range(-1.1, 1), range(-1, 1.5), range(-0.1, 0.1)]) expect(steadyRange(held, now)).toBe(now);
+    expect(steadyRange(null, held)).toBe(held);
   });
   it("are the newest of each layer", () => {
     const views = new TensorViews();

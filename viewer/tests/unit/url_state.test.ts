@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tensor } from "../../src/protocol/messages";
 import { DEFAULTS, readUrl, writeUrl, type UrlState } from "../../src/store/url_state";
-import { extraCredits, familiesOf, familyShown, wishesFor } from "../../src/store/wishes";
+import { extraCredits, familiesOf, familyShown, stripsShown, wishesFor } from "../../src/store/wishes";
 
 describe("the address", () => {
   it("is empty for what is by default", () => {
@@ -41,6 +41,17 @@ describe("what is asked for", () => {
     expect(familyShown(DEFAULTS, other)).toBe("layers.*.field");
     expect(familyShown(DEFAULTS, [...other, tensor(3, "hidden", 0)])).toBe("*hidden*");
     expect(familiesOf(other)).toEqual([{ pattern: "embedding", kind: "actv_out", layers: 1 }, { pattern: "layers.*.field", kind: "actv_out", layers: 2 }]);
+  });
+  it("has other names for the usual strips, where the usual ones are not there", () => {
+    const tensors = [tensor(0, "attention/qkv", 0), tensor(1, "mlp/fc1", 0), tensor(2, "mlp/fc2", 0, "actv_in")];
+    expect(stripsShown(DEFAULTS, tensors)).toEqual(["*qkv*", "*fc1*", "*mlp2*", "*hidden*"]);
+    expect(stripsShown({ ...DEFAULTS, strips: ["x", ""] }, tensors)).toEqual(["x", ""]);
+  });
+  it("is a row of tiles a token, whatever lies behind the tokens", () => {
+    const heads = { ...tensor(0, "qkv", 0), shape: [1, 8, 3, 16] };
+    const viewOf = (tensors: Tensor[]) => (wishesFor({ ...DEFAULTS, view: "tensors" }, tensors).get("strip-0") as { view: object }).view;
+    expect(viewOf([heads])).toEqual({ type: "tile", tiles: 96, method: "mean", keep: 2 });
+    expect(viewOf([{ ...heads, shape: [1, 8, 16] }])).toEqual({ type: "tile", tiles: 96, method: "mean" });
   });
   it("comes with credits for a whole step", () => {
     const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);

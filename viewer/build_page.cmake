@@ -1,0 +1,27 @@
+# Copies FILES of SOURCE to WORK, gets the packages of package-lock.json there and builds PAGE. Packages are got again only when the lock
+# has changed.
+file(REMOVE_RECURSE "${WORK}/src" "${WORK}/tests")
+foreach(file IN LISTS FILES)
+  get_filename_component(folder "${file}" DIRECTORY)
+  file(COPY "${SOURCE}/${file}" DESTINATION "${WORK}/${folder}")
+endforeach()
+
+function(run what)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${output}\nviewer: ${what}. Configure with -DMEGASCOPE_NPM=OFF to build without the live view's page.")
+  endif()
+endfunction()
+
+file(SHA256 "${WORK}/package-lock.json" lock)
+set(stamp "${WORK}/packages_of_lock")
+set(got "")
+if(EXISTS "${stamp}")
+  file(READ "${stamp}" got)
+endif()
+if(NOT got STREQUAL lock)
+  run("npm could not get the packages" "${NPM}" ci --no-audit --no-fund)
+  file(WRITE "${stamp}" "${lock}")
+endif()
+run("the page could not be built" "${NPM}" run build)
+file(COPY_FILE "${WORK}/dist/index.html" "${PAGE}")
