@@ -186,20 +186,24 @@ void record_end(Interface interface) noexcept {
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
+/// Others may come much later: what waits for them is not the application's work, and what they tell then is still recorded.
+void end_calls(Recorder& active, Interface interface) noexcept {
+  const OwnTime own(active);
+  record_end(interface);
+  if (g_step_control != nullptr) g_step_control->finish();
+  close_recording();
+  ClockSample sample;
+  if (g_clock_sync != nullptr && g_clock_sync->measure(sample)) active.add(sample);
+}
+
 }  // namespace
 
 void before_finalize(Interface interface) noexcept {
   if (is_forked_child()) return;
-  if (g_step_control != nullptr) g_step_control->finish();
-  if (Recorder* active = recorder()) {
-    const std::uint64_t begin = now();
-    record_end(interface);
-    close_recording();
-    ClockSample sample;
-    if (g_clock_sync != nullptr && g_clock_sync->measure(sample)) active->add(sample);
-    active->add_overhead(now() - begin);
-    runtime().end(g_world, g_company);
-  }
+  Recorder* const active = recorder();
+  if (active != nullptr) end_calls(*active, interface);
+  else if (g_step_control != nullptr) g_step_control->finish();
+  if (active != nullptr) runtime().end(g_world, g_company);
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);
   leave_company();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
@@ -63,10 +64,9 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   const NoCancel no_cancel;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || has_ended_ || has_stopped_ || !may_talk() || !port_.begin(step)) return;
-  Recorder* const active = recorder();
-  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  std::optional<OwnTime> own_time;
+  if (Recorder* const active = recorder()) own_time.emplace(*active);
   at_boundary();
-  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
 }
 
 void StepControl::at_boundary() noexcept {

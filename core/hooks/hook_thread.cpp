@@ -134,7 +134,6 @@ KeptWhile::~KeptWhile() {
 void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
 
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
-  const NoCancel no_cancel;
   return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
 }

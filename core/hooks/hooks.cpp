@@ -4,7 +4,6 @@
 #include <map>
 #include <new>
 
-#include "core/base/no_cancel.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -66,7 +65,6 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
     refuse(LossCause::kRefused, "a name is missing or empty");
     return kNone;
   }
-  const NoCancel no_cancel;
   try {
     const ProcessGuard locked(names().lock);
     if (!locked) return kNone;

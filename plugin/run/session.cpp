@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/no_cancel.h"
 #include "core/base/own_object.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr int kRefusedExitCode = 2;
 
 void say(const std::string& line) {
+  const NoCancel no_cancel;
   const WriteSignalsBlocked blocked;
   const std::string text = "megascope: " + line + "\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());

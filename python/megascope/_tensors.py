@@ -21,6 +21,13 @@ def _int32(number, otherwise: int = -1) -> int:
     return value if -(1 << 31) <= value < 1 << 31 else otherwise
 
 
+def _kind_of(kind) -> int:
+    try:
+        return KINDS.get(kind, -1)
+    except Exception:  # pylint: disable=broad-except  # of what cannot be looked up, as a list
+        return -1
+
+
 def _elements_of(values) -> Elements:
     """values, by the first way to them that there is."""
     if isinstance(values, (bool, int, float)):
@@ -38,7 +45,7 @@ def _elements_of(values) -> Elements:
 def _show(name, elements: Elements, kind, layer, micro_batch, split, blocks) -> None:
     dimensions = len(elements.shape)
     view = TensorView(
-        size_bytes=ctypes.sizeof(TensorView), name=encoded(name), kind=KINDS.get(kind, -1), dtype=elements.dtype,
+        size_bytes=ctypes.sizeof(TensorView), name=encoded(name), kind=_kind_of(kind), dtype=elements.dtype,
         layer=NOWHERE if layer is None else _int32(layer), micro_batch=NOWHERE if micro_batch is None else _int32(micro_batch),
         data=elements.address, is_on_device=elements.is_on_device, stream=elements.stream, dimensions=dimensions)
     if dimensions <= MAX_DIMENSIONS:

@@ -97,7 +97,8 @@ class Arrays(Case):
                          numpy.zeros(2, "f4,i1")["f0"], numpy.datetime64(1, "s"), numpy.zeros((1,) * 9), Rude(), Deleted(), None, "text",
                          object(), [1.0, 2.0], 1j, 10**400, lambda: 0):
                 megascope.tensor("none", none)
-            megascope.tensor("x", values, kind="none")
+            for kind in ("none", [], {}, Rude(), None):
+                megascope.tensor("x", values, kind=kind)
             megascope.tensor("x", values, split=1)
             megascope.tensor("x", values, split="a")
             megascope.tensor("x", values, blocks=(1, 2, 3, 4, 5))
@@ -106,7 +107,7 @@ class Arrays(Case):
             megascope.tensor("x", values, layer="a", micro_batch=2**40)   # as if not told
             megascope.tensor("x", values, blocks=(1, 2), split=0)
             """, MEGASCOPE_TENSORS="*")
-        self.assertEqual(self.losses(), {"refused": 16 + 6})
+        self.assertEqual(self.losses(), {"refused": 16 + 5 + 5})
         self.check("x/other", [0, 1, 2, 3, 4, 5])
 
     def test_of_a_device_nothing_is_read(self):
