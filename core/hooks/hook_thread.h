@@ -30,6 +30,7 @@ struct HookThread {
   std::uint32_t depth;     ///< regions that are open
   std::uint32_t beyond;    ///< and further ones, for which there was no room
   bool is_outside;         ///< of what is kept
+  bool is_held;            ///< stays as it is, in what is kept or outside of it (KeptWhile)
   EventBuffer* buffer;
   RegionId open[kMostOpen];  ///< outermost first
   std::int64_t step;       ///< that the thread began last

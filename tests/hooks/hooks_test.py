@@ -1,6 +1,6 @@
 """Hooks, end to end: programs with and without MPI, with and without the library; the report and the readers of every format.
 
-  hooks_test.py MEGASCOPE HOOKED HOOKED_ALONE TOOLS TRACE_PROCESSOR MPIRUN...
+  hooks_test.py MEGASCOPE HOOKED HOOKED_ALONE TOLD_AT_LOAD TOOLS TRACE_PROCESSOR MPIRUN...
 """
 
 import gzip
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-MEGASCOPE, HOOKED, ALONE, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
+MEGASCOPE, HOOKED, ALONE, AT_LOAD, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, TOOLS)
 import launch  # noqa: E402
@@ -203,8 +203,9 @@ class WithMpi(Case):
     def test_steps_of_a_window_are_recorded_exactly(self):
         for start, interval, count in ((0, 1, 1), (2, 1, 1), (1, 3, 1), (2, 4, 2), (0, 4, 1), (9, 1, 1), (5, 2, 3)):
             self.run_folder = os.path.join(self.folder, f"{start}-{interval}-{count}")
-            self.record(10, MEGASCOPE_STEP_START=start, MEGASCOPE_STEP_INTERVAL=interval, MEGASCOPE_STEP_COUNT=count)
+            said = self.record(10, MEGASCOPE_STEP_START=start, MEGASCOPE_STEP_INTERVAL=interval, MEGASCOPE_STEP_COUNT=count)
             wanted = [s for s in range(10) if s >= start and (s - start) % interval < count]
+            self.assertEqual(said.splitlines(), [f"recording {int(9 in wanted)}, afterwards 0, saved -1"] * 2)
             self.assertEqual(self.steps_of(0), wanted, (start, interval, count))
             report = self.report()
             allreduces = 4 * len(wanted)
@@ -293,10 +294,15 @@ class WithoutMpi(Case):
         self.record_alone(1, "threads")
         self.assertEqual(self.counts(self.report())["of a thread"], 80 * 101)
 
-    def test_a_child_that_was_forked_before_the_first_hook_records_nothing(self):
+    def test_a_child_that_was_forked_before_the_first_hook_records_for_itself(self):
         self.record_alone(STEPS, "forkfirst")
-        self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
-        self.assertEqual(os.listdir(self.folder), ["run"])
+        child, parent = (self.counts(self.report(os.path.join(self.folder, name))) for name in sorted(os.listdir(self.folder)))
+        self.assertEqual(child, {"step": 1, "forward": 2, "backward": 2, "child": 1})
+        self.assertEqual(parent, {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
+
+    def test_hooks_in_a_librarys_constructor_begin_the_recording(self):
+        self.call(ALONE, "1", **{**self.settings(), "LD_PRELOAD": f"{LIBRARY} {AT_LOAD}"})
+        self.assertEqual(self.counts(self.report()), {"at load": 1, "step": 1, "forward": 2, "backward": 2})
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class Cpp(Case):
 
     def test_bad_tensors_are_refused_and_counted(self):
         self.record(SHOWN, "bad", ranks=1, MEGASCOPE_TRACE="full", MEGASCOPE_TENSORS="*")
-        self.assertEqual(self.stored_report()["losses"]["refused"], 13)
+        self.assertEqual(self.stored_report()["losses"]["refused"], 14)
 
 
 @unittest.skipIf(FORTRAN == "-", "there is no Fortran compiler for this MPI library")
