@@ -188,6 +188,9 @@ void Session::open_hooks() {
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
   const bool wants_statistics = !options_.values.tensors.items.empty();
   if (wants_statistics && gate == 0) complain("MEGASCOPE_TENSORS is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
+  if (options_.values.control == config::Control::kOn && gate == 0) {
+    complain("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
+  }
   if (wants_statistics && gate != 0) {
     hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_));  // for as long as the process lives
     gate |= hooks::kShows;

@@ -87,7 +87,19 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
                      .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .reserved = 0, .statistics = tensor.statistics});
   }
   std::ranges::sort(slots, {}, &TensorSlot::key);
-  slots.erase(std::unique(slots.begin(), slots.end(), [](const TensorSlot& a, const TensorSlot& b) { return a.key == b.key; }), slots.end());
+  leave_out_doubles(slots);
+}
+
+/// Of a tensor that was shown split in one way and in another, or not, it is not known which parts make the whole: none does.
+void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
+  auto kept = slots.begin();
+  for (auto at = slots.begin(); at != slots.end();) {
+    const auto next = std::find_if(at, slots.end(), [&](const TensorSlot& slot) { return slot.key != at->key; });
+    if (next - at == 1) *kept++ = *at;
+    else note(kSplitTwice, tensors_[by_key_.at(at->key)].name);
+    at = next;
+  }
+  slots.erase(kept, slots.end());
 }
 
 StepHeader StepTalk::own_header() {

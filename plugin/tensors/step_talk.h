@@ -82,11 +82,12 @@ class StepTalk final : public ControlPort {
     std::uint64_t count = 0;
     std::string example;
   };
-  enum Problem { kStepsDiffer, kBackwards, kWrongSize, kGroupsDiffer, kRanksAbsent, kPartsMissing, kNoRoom, kNoGroup, kStopped, kProblemCount };
+  enum Problem { kStepsDiffer, kBackwards, kWrongSize, kGroupsDiffer, kRanksAbsent, kPartsMissing, kNoRoom, kNoGroup, kSplitTwice, kStopped, kProblemCount };
 
   void learn_layout();
   void place(std::size_t index);
   void collect(std::vector<TensorSlot>& slots);
+  void leave_out_doubles(std::vector<TensorSlot>& slots);
   StepHeader own_header();
   ControlWord own_word();
   std::optional<Problem> problem_of(const StepHeader& header);

@@ -22,6 +22,7 @@ import launch  # noqa: E402
 LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "MEGASCOPE_")
 ELEMENTS = 1000
 STEPS = 8
+LATE_S = 2.0  # of one rank before MPI_Finalize (talker late)
 
 
 def values(step, salt):
@@ -178,6 +179,17 @@ class BadInput(Case):
             self.assertEqual(self.globals_of(self.series()), [], mode)
             self.assert_note(note)
 
+    def test_groups_of_which_only_the_names_differ(self):
+        # All have four places, and each is held once.
+        self.run_program("names", 4)
+        self.assertEqual(self.globals_of(self.series()), [])
+        self.assert_note("ranks disagree on the parallel groups")
+
+    def test_a_tensor_that_is_shown_as_split_and_as_whole(self):
+        self.run_program("both", 2)
+        self.assertEqual(self.norms(), self.right(0, 1, 2, 4, 5, 6, 7))
+        self.assert_note("1 time: a tensor was shown under two splittings in one step (w)")
+
     def test_a_tensor_split_along_a_group_that_is_not_told(self):
         self.run_program("nogroup", 2)
         self.assertEqual(self.globals_of(self.series()), [])
@@ -292,6 +304,22 @@ class Decisions(Case):
         self.assertTrue(0 <= talk["wait_s"] < talk["own_s"] < talk["step_s"] + talk["own_s"], talk)
         with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
             self.assertIn("statistics over all ranks at 9 steps: ", file.read())
+
+    def test_who_waits_in_finalize_does_not_work(self):
+        outside, own = {}, {}
+        for control in ("off", "on"):
+            self.run_folder = os.path.join(self.folder, control)
+            self.run_program("late", 2, MEGASCOPE_CONTROL=control)
+            rank = self.report()["per_rank"][0]
+            outside[control] = rank["wall_s"] - rank["mpi_time_s"]
+            own[control] = rank["overhead_s"]
+        self.assertLess(outside["on"], outside["off"] + 0.5 * LATE_S)
+        self.assertGreater(own["on"], own["off"] + 0.5 * LATE_S)
+        self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
+
+    def test_nothing_is_told_where_calls_only_are_recorded(self):
+        self.run_program("plain", 2, MEGASCOPE_CONTROL="on", MEGASCOPE_TRACE="calls", MEGASCOPE_TENSORS="")
+        self.assertEqual(self.said.count("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only"), 1, self.said)
 
     def test_settings_that_differ(self):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}

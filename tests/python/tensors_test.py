@@ -84,6 +84,14 @@ class Arrays(Case):
         self.check("booleans/other", [1, 0, 1])
         self.assertEqual(self.losses(), {})
 
+    def test_what_is_repeated_without_end_takes_no_time(self):
+        self.record("""
+            import megascope, numpy
+            megascope.tensor("wide", numpy.broadcast_to(numpy.float32(2.5), (1 << 40,)))
+            """, MEGASCOPE_TENSORS="*")
+        self.assertEqual(self.statistics("wide/other"), {"count": 2.0**40, "nan": 0, "infinite": 0, "min": 2.5, "max": 2.5, "mean": 2.5, "norm": 2.5 * 2.0**20})
+        self.assertEqual(self.losses(), {})
+
     def test_what_is_no_tensor_is_refused(self):
         self.record("""
             import megascope, numpy

@@ -149,6 +149,19 @@ class Told(Case):
             """), "False False\n7\n")
         self.assertEqual(self.counts(), {"before": 1, "both": 1})
 
+    def test_workers_that_were_forked_before_anything_was_told_record_for_themselves(self):
+        self.record("""
+            import megascope, multiprocessing
+            def work(number):
+                with megascope.region(f"worker {number}"): pass
+            workers = [multiprocessing.get_context("fork").Process(target=work, args=(number,)) for number in range(2)]
+            for worker in workers: worker.start()
+            for worker in workers: worker.join()
+            assert [worker.exitcode for worker in workers] == [0, 0]
+            """)
+        told = [self.counts(self.report(os.path.join(self.folder, name))) for name in os.listdir(self.folder)]
+        self.assertCountEqual(told, [{"worker 0": 1}, {"worker 1": 1}])
+
     def test_a_hundred_thousand_names(self):
         self.assertEqual(self.record("""
             import megascope
