@@ -317,6 +317,20 @@ class Decisions(Case):
         self.assertGreater(own["on"], own["off"] + 0.5 * LATE_S)
         self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
 
+    def test_who_waits_in_finalize_is_seen_there(self):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
+        settings = launch.setting(MPIRUN, LD_PRELOAD=LIBRARY, MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="none", MEGASCOPE_TENSORS="*")
+        seen = set()
+        with subprocess.Popen([*MPIRUN, *settings, "-n", "2", TALKER, "late", str(STEPS)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              cwd=self.folder, env=clean) as program:
+            while program.poll() is None:
+                asked = subprocess.run([MEGASCOPE, "hang", self.run_folder, "--format", "json"], capture_output=True, text=True, check=False, env=clean)
+                if asked.returncode in (0, 1):
+                    seen.add(tuple((rank["rank"], rank["state"]) for rank in json.loads(asked.stdout)["per_rank"]))
+                time.sleep(0.1)
+        self.assertEqual(program.returncode, 0)
+        self.assertIn(((0, "finalized"), (1, "goes_on")), seen)
+
     def test_nothing_is_told_where_calls_only_are_recorded(self):
         self.run_program("plain", 2, MEGASCOPE_CONTROL="on", MEGASCOPE_TRACE="calls", MEGASCOPE_TENSORS="")
         self.assertEqual(self.said.count("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only"), 1, self.said)
