@@ -27,7 +27,7 @@ struct RegionName {
   std::size_t bytes;  ///< of the key; behind them a zero and the group, if there is one
 };
 struct TensorName {
-  bool is_wanted = false;
+  TensorKinds wanted_kinds = 0;
 };
 
 /// All names, and which of them the recorder knows: those before the recording began when it begins.
@@ -84,16 +84,16 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
 TensorId tensor(std::string_view name) noexcept {
   return number_of(&Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
     TensorSink* const sink = names().sink;
-    const std::uint32_t added = names().tensors.add(whole, {.is_wanted = sink != nullptr && sink->wants(whole)});
+    const std::uint32_t added = names().tensors.add(whole, {.wanted_kinds = sink != nullptr ? sink->wanted_kinds(whole) : TensorKinds{0}});
     if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
     return added;
   });
 }
 
-/// Who takes tensors of this name; nullptr: nobody.
-TensorSink* sink_of(TensorId tensor) noexcept {
+/// Who takes tensors of this name and one of these kinds; nullptr: nobody.
+TensorSink* sink_of(TensorId tensor, TensorKinds kinds) noexcept {
   const ProcessGuard locked(names().lock);
-  return locked && names().tensors.entry(tensor).is_wanted ? names().sink : nullptr;
+  return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink : nullptr;
 }
 
 /// Whatever an application's handle is, only ids that were given count.
@@ -205,7 +205,7 @@ void show_slowly(TensorView& view) noexcept {
     }
   }
   if ((gate_of(*thread) & kShows) == 0) return;
-  if (TensorSink* const sink = sink_of(view.id)) sink->take(view);
+  if (TensorSink* const sink = sink_of(view.id, kinds_with(view.shape.kind))) sink->take(view);
 }
 
 bool wants_tensor(std::string_view name) noexcept {
@@ -213,7 +213,7 @@ bool wants_tensor(std::string_view name) noexcept {
   if (thread == nullptr) return false;
   if ((gate_of(*thread) & kTensors) != 0) return true;
   const TensorId id = tensor(name);
-  return id != NameTable<TensorName>::kAbsent && sink_of(id) != nullptr;
+  return id != NameTable<TensorName>::kAbsent && sink_of(id, kAllTensorKinds) != nullptr;
 }
 
 void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }

@@ -29,8 +29,8 @@ class Case(unittest.TestCase):
 
     def call(self, *command, codes=(0,)):
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, timeout=100)
-        self.assertIn(done.returncode, codes, f"{command}\n{done.stdout}{done.stderr}")
         self.said = done.stderr
+        self.assertIn(done.returncode, codes, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def record(self, program, *words, ranks=4, **more):
@@ -109,6 +109,22 @@ class Cpp(Case):
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*"), "wants 1 0 1\n")
         shutil.rmtree(self.run_folder)
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TRACE="full"), "wants 1 1 1\n")
+
+    def test_statistics_of_a_kind_only(self):
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*@grad_reduced+@input_tokens+*@no_kind", MEGASCOPE_EXPORT="chrome"),
+                         "wants 1 1 1\n")  # "other" may be shown as input tokens
+        told = {event["name"] for event in self.events() if event["ph"] == "C" and not event["name"].startswith(("step/", "all/"))}
+        self.assertEqual({name.rpartition("/")[0] for name in told}, {"h.grad/grad_reduced"}, told)
+        self.assertEqual(self.said.count("MEGASCOPE_TENSORS"), 1, self.said)
+        self.assertIn("MEGASCOPE_TENSORS: *@no_kind is passed over: no_kind is no kind of tensor; there are weight, weight_updated, ", self.said)
+
+    def test_an_unknown_kind_is_a_bad_option(self):
+        settings = {"MEGASCOPE_TENSORS": "*@grad_redused", "MEGASCOPE_STRICT": "1"}
+        with self.assertRaises(AssertionError):
+            self.record(SHOWN, "tensors", ranks=1, **settings)
+        self.assertIn("*@grad_redused is passed over: grad_redused is no kind of tensor: did you mean grad_reduced?", self.said)
+        settings["MEGASCOPE_STRICT"] = "0"
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, **settings), "wants 0 0 0\n")
 
     def test_tensors_that_nobody_asked_for_leave_nothing(self):
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_EXPORT="chrome"), "wants 0 0 0\n")
