@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import told_skips  # noqa: E402
+
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
 ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "ptrace", "slurm", "gpu"]
@@ -223,14 +226,5 @@ class Slurm(Case):
                     "--export=LD_PRELOAD=libmegascope.so,MEGASCOPE_OUT", PROGRAM, MEGASCOPE_REPORT="short", MEGASCOPE_OUT="x")
 
 
-class Result(unittest.TextTestResult):
-    """Says skips in the form that scripts/run_ctest.py reads."""
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        name = type(test).__name__ + "." + test._testMethodName  # pylint: disable=protected-access
-        print(f"{name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)", flush=True)
-
-
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], testRunner=unittest.TextTestRunner(resultclass=Result))
+    told_skips.main(*sys.argv[5:])
