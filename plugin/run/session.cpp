@@ -245,7 +245,7 @@ void Session::hook_called() {
     (void)std::atexit(&end_at_exit);
     if (is_waiting_ || !claim() || !load(&pass_over)) return;
     begin_without_mpi();
-    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), NVTX has opened it");
+    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), but opened for NVTX");
   } catch (const std::bad_alloc&) {
     say("no memory to begin a recording");
   }

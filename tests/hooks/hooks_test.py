@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 import sys
 
 MEGASCOPE, HOOKED, ALONE, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
@@ -212,6 +213,23 @@ class WithoutMpi(Case):
         self.assertEqual(self.call(ALONE, "1"), "recording 0, afterwards 0, saved -1\n")
         self.assertEqual(self.record_alone(1, MEGASCOPE_ENABLE=0), "recording 0, afterwards 0, saved -1\n")
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_where_the_library_is_only_named_to_nvtx_hooks_find_it(self):
+        settings = self.settings(NVTX_INJECTION64_PATH=self.library)
+        del settings["LD_PRELOAD"]
+        self.assertEqual(self.call(ALONE, STEPS, **settings), "recording 1, afterwards 1, saved 0\n")
+        self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
+        self.run_folder += "2"
+        settings["MEGASCOPE_OUT"] = self.run_folder
+        self.call(HOOKED, STEPS, **settings)
+        self.assertIn("calls of MPI are not recorded: the library was not preloaded", self.said)
+        self.assertEqual(self.counts(self.report())["step"], STEPS)
+
+    def test_another_tool_of_nvtx_is_not_opened(self):
+        copy = os.path.join(self.folder, "libtool.so")
+        shutil.copy(self.library, copy)
+        for other in (copy, "/nowhere/libmegascope.so", "libmegascope.so.of.nobody", ""):
+            self.assertEqual(self.call(ALONE, 1, NVTX_INJECTION64_PATH=other), "recording 0, afterwards 0, saved -1\n")
 
     def test_a_kill_keeps_what_was_told(self):
         self.call(ALONE, str(STEPS), "kill", code=-9, **self.settings())
