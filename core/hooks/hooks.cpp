@@ -1,6 +1,8 @@
 #include "core/hooks/hooks.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <new>
 
@@ -43,6 +45,9 @@ Names& names() {
   static auto* const all = new Names;
   return *all;
 }
+
+/// Of regions with a group: a bit each.
+std::array<std::atomic<std::uint64_t>, (std::size_t{kFirstReservedRegion} + 63) / 64> g_crossing;
 
 RegionDefinition definition_of(std::uint32_t number) {
   RegionDefinition region;
@@ -114,11 +119,15 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
   }
   const std::uint32_t number = number_of(&Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
     const std::uint32_t added = names().regions.add(whole, {bytes});
+    const std::uint32_t id = kFirstProgramRegion + added;
+    if (bytes < whole.size()) g_crossing[id / 64].fetch_or(std::uint64_t{1} << id % 64, std::memory_order_relaxed);
     if (Recorder* active = recorder()) active->define(definition_of(added));
     return added;
   });
   return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
 }
+
+bool may_cross(RegionId region) noexcept { return (g_crossing[region / 64].load(std::memory_order_relaxed) >> region % 64 & 1) != 0; }
 
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {

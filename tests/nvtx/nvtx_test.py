@@ -57,6 +57,11 @@ class WithMpi(Case):
             self.assertEqual(self.report()["regions"], {})
         self.assertEqual(self.call(*MPIRUN, "-n", "2", ANNOTATED, "1").splitlines(), ["recorded 0"] * 2)
 
+    def test_steps_that_ranges_cross_are_those_that_are_judged(self):
+        self.record(12, "steps")
+        analyzed = self.analyzed()
+        self.assertEqual((analyzed["steps"], analyzed["steps_are"]), (12, "told"))
+
     def test_ranges_before_mpi_and_behind_it_are_passed_over(self):
         self.record(1, "early", ranks=1)
         self.assertEqual(self.counts(self.report()), {})
@@ -149,6 +154,18 @@ class Alone(Case):
                              {"a": 1, "b": 1, "(no message)": 5, "deep": 255, "other:crossing": 1, "inner": 1, "never popped": 1, "x\ufffd\ufffdy": 1})
         inner = [event.get("args", {}) for event in self.events() if event["ph"] == "X" and event["name"] == "inner"]
         self.assertEqual(inner, [{}, {"continued": 1}])
+        self.judge_otf2()
+
+    def test_ranges_across_boundaries_of_steps(self):
+        self.record_alone(STEPS, "steps", MEGASCOPE_EXPORT="otf2")
+        report = self.stored_report()
+        self.assertEqual(sum(report["losses"].values()), 0)
+        for counts in (self.counts(report), self.counts(self.report())):
+            self.assertEqual(counts, {"step": STEPS, "across": STEPS, "other:whole": 1})
+        pieces = [event["args"] for event in self.events() if event["ph"] == "X" and event["name"] == "step"]
+        self.assertEqual([piece["step"] for piece in pieces if "continued" not in piece], list(range(STEPS)))
+        # Each but the first goes on behind the pop in it, and the last behind that of the range around all.
+        self.assertEqual([piece["step"] for piece in pieces if "continued" in piece], [*range(1, STEPS), STEPS - 1])
         self.judge_otf2()
 
     def test_more_names_than_are_told_apart(self):
