@@ -13,6 +13,7 @@
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/own_errors.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
@@ -43,8 +44,20 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
   for (Round& round : rounds_) round.request = g_handles.request_null;
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
-  is_broken_ = !split.is_ok() || twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS;
-  if (is_broken_) stop("MPI made no communicator or operator for it");
+  is_broken_ = !split.is_ok() || !make_objects();
+  if (is_broken_) stop("MPI made no communicator, operator or datatype for it");
+}
+
+/// All that is ever needed: while the program runs, errors of such calls would reach its error handler.
+bool StepControl::make_objects() {
+  const OwnErrors errors;
+  if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
+  for (const std::size_t bytes : port_.block_sizes()) {
+    MPI_Datatype& type = types_.emplace_back(bytes, g_handles.datatype_null).second;
+    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return false;
+    if (twin<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
+  }
+  return true;
 }
 
 /// At MPI_THREAD_SERIALIZED another thread may be in MPI now; inside of a call of MPI nothing may be begun.
@@ -106,19 +119,9 @@ bool StepControl::start(bool is_absent) noexcept {
   return !is_broken_;
 }
 
-MPI_Datatype StepControl::type_of(std::size_t bytes) noexcept {
+MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
-  if (found != types_.end()) return found->second;
-  MPI_Datatype type = g_handles.datatype_null;  // with which the reduction fails
-  try {
-    types_.reserve(types_.size() + 1);
-  } catch (const std::bad_alloc&) {
-    return type;
-  }
-  if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return g_handles.datatype_null;
-  twin<Fn::Type_commit>()(&type);
-  types_.emplace_back(bytes, type);
-  return type;
+  return found != types_.end() ? found->second : g_handles.datatype_null;  // with which the reduction fails
 }
 
 bool StepControl::test(Round& round) noexcept {
@@ -205,6 +208,7 @@ void StepControl::finish() noexcept {
 
 void StepControl::free_objects() noexcept {
   if (group_ == nullptr || is_broken_) return;
+  const OwnErrors errors;
   for (auto& [bytes, type] : types_) twin<Fn::Type_free>()(&type);
   twin<Fn::Op_free>()(&op_);
   group_.reset();

@@ -64,9 +64,10 @@ void set_gate(std::uint8_t gate) noexcept {
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
     EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + hook_words::kMostValueWords, now)) return;
+    if (!has_room(buffer, 1 + 2 * hook_words::kMostValueWords, now)) return;
     encoding::Word* to = buffer.cursor();
     *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
+    if (is_step(thread.open[i])) to = hook_words::encode_value(to, ValueName::kStep, thread.step);
     buffer.commit(hook_words::encode_value(to, ValueName::kContinued, 1));
   }
 }
@@ -167,10 +168,12 @@ void leave_until(HookThread& thread, RegionId region) noexcept {
   const auto kept = static_cast<std::uint32_t>(found - 1 - begin);
   for (std::uint32_t depth = thread.depth; depth > kept + 1; --depth) {
     put(thread, now, hook_words::kLeave);
-    refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
+    if (!may_cross(thread.open[depth - 1])) refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
   }
   put(thread, now, hook_words::kLeave);
-  thread.depth = kept;
+  RegionId* const end = std::copy_if(thread.open + kept + 1, thread.open + thread.depth, thread.open + kept, may_cross);
+  thread.depth = static_cast<std::uint32_t>(end - thread.open);
+  go_on(thread, now, kept);
 }
 
 }  // namespace megascope::hooks

@@ -69,6 +69,7 @@ bool Session::prepare(ItemReader select_functions) {
 bool Session::load(ItemReader select_functions) {
   options_ = config::load_options(config::environment_entries());
   for (std::string& problem : select_functions(options_.values.mpi.items)) options_.problems.push_back(std::move(problem));
+  tensors_ = tensors::read_choices(options_.values.tensors.items, options_.problems);
   if (options_.is_refused()) {
     if (is_first_by_launcher()) {
       for (const std::string& problem : options_.problems) say(problem);
@@ -95,9 +96,9 @@ bool Session::load(ItemReader select_functions) {
 
 void Session::make_talk() {
   const bool is_wanted = options_.values.control == config::Control::kOn ||
-                         (options_.values.control == config::Control::kAuto && !options_.values.tensors.items.empty());
+                         (options_.values.control == config::Control::kAuto && !tensors_.empty());
   const bool has_steps = options_.values.trace != config::Granularity::kCalls;
-  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(!options_.values.tensors.items.empty(), options_.values.nan_steps.value);
+  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(!tensors_.empty(), options_.values.nan_steps.value);
 }
 
 ControlPlan Session::control_plan() const {
@@ -186,13 +187,13 @@ void Session::open_hooks() {
   unsigned gate = 0;
   if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
-  const bool wants_statistics = !options_.values.tensors.items.empty();
+  const bool wants_statistics = !tensors_.empty();
   if (wants_statistics && gate == 0) complain("MEGASCOPE_TENSORS is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
   if (options_.values.control == config::Control::kOn && gate == 0) {
     complain("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
   }
   if (wants_statistics && gate != 0) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_));  // for as long as the process lives
+    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, talk_));  // for as long as the process lives
     gate |= hooks::kShows;
   }
   const hooks::StepWindow window = step_window();
@@ -249,7 +250,7 @@ void Session::hook_called() {
     (void)std::atexit(&end_at_exit);
     if (is_waiting_ || !claim() || !load(&pass_over)) return;
     begin_without_mpi();
-    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), NVTX has opened it");
+    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), but opened for NVTX");
   } catch (const std::bad_alloc&) {
     say("no memory to begin a recording");
   }

@@ -52,6 +52,12 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   return true;
 }
 
+std::vector<std::size_t> StepTalk::block_sizes() const {
+  std::vector<std::size_t> sizes;
+  for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2) sizes.push_back(bytes_of_block(slots));
+  return sizes;
+}
+
 void StepTalk::learn_layout() {
   const std::uint32_t version = hooks::places_version() + 1;
   Recorder* const recorder = hooks::recorder();

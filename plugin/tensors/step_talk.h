@@ -47,6 +47,7 @@ class StepTalk final : public ControlPort {
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, std::uint64_t own_ns) noexcept;
 
   bool begin(std::int64_t step) noexcept override;
+  std::vector<std::size_t> block_sizes() const override;
   std::size_t block_bytes() const noexcept override { return bytes_of_block(slots_); }
   void fill(std::span<std::byte> block) noexcept override;
   void fill_absent(std::span<std::byte> block) const noexcept override;

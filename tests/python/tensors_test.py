@@ -3,6 +3,9 @@
   tensors_test.py MEGASCOPE
 """
 
+import importlib.util
+import json
+import os
 import unittest
 
 from case import Case, main
@@ -159,6 +162,29 @@ class Arrays(Case):
                 del values
                 print(gone() is None)
             """, MEGASCOPE_TENSORS="*", MEGASCOPE_TRACE="full"), "True\n" * 3)
+
+
+@unittest.skipUnless(importlib.util.find_spec("mpi4py"), "there is no mpi4py")
+class OverAllRanks(Case):
+    def test_the_group_along_which_a_tensor_is_split_is_told(self):
+        self.record("""
+            import array
+            from mpi4py import MPI
+            import megascope
+            megascope.group("dp", 0, 1)
+            for i in range(3):
+                with megascope.step(i):
+                    values = array.array("d", [3.0, 4.0])
+                    megascope.tensor("moment", values, kind="exp_avg", split=0, split_group="dp")
+                    megascope.tensor("experts", values, split=0, split_group="ep")
+                    megascope.tensor("odd", values, split=0, split_group=object())   # as if not told
+            """, MEGASCOPE_TENSORS="*")
+        self.assertEqual(self.statistics("moment/exp_avg")["global norm"], 5)
+        self.assertNotIn("global norm", self.statistics("experts/other"))
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            notes = json.load(file)["notes"]
+        self.assertEqual([note for note in notes if "group that was not told" in note],
+                         ["statistics over all ranks were left out 6 times: a tensor is split along a group that was not told (first: experts along ep)"])
 
 
 if __name__ == "__main__":

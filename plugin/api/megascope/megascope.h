@@ -128,7 +128,7 @@ typedef struct megascope_tensor_view {
  * (MEGASCOPE_TRACE=full); its contents are looked at only where MEGASCOPE_TENSORS asks for it. Else: a load and a branch. */
 void megascope_tensor(const megascope_tensor_view* view);
 /** Would a tensor of that name that the calling thread shows now be recorded or looked at? 1 or 0. For those to whom making a view is
- * dear. name: null asks whether any would: a load and a branch; else the name is looked up. */
+ * dear. True where one kind of them would. name: null asks whether any would: a load and a branch; else the name is looked up. */
 int megascope_wants_tensor(const char* name);
 
 /** Is what the calling thread tells recorded now? 1 or 0. */
