@@ -22,7 +22,7 @@ if(MEGASCOPE_SANITIZE)
   set(MEGASCOPE_SANITIZER_ENVIRONMENT
     "UBSAN_OPTIONS=print_stacktrace=1"
     "LSAN_OPTIONS=suppressions=${supp}/lsan.supp:print_suppressions=0"
-    "TSAN_OPTIONS=suppressions=${supp}/tsan.supp:print_suppressions=0:ignore_noninstrumented_modules=1")
+    "TSAN_OPTIONS=suppressions=${supp}/tsan.supp:print_suppressions=0:ignore_noninstrumented_modules=1:halt_on_error=1")
 endif()
 # The system's Python: another one found first in PATH does not have Debian's modules (python3-otf2).
 find_program(MEGASCOPE_PYTHON python3 PATHS /usr/bin /bin NO_DEFAULT_PATH)

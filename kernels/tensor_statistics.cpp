@@ -11,10 +11,11 @@
 namespace megascope::kernels {
 namespace {
 
-/// One row's partial results; a lane takes every eighth element.
+/// Partial results of all rows; the lanes take elements in turn, from row to row.
 struct Lanes : FiniteLanes {
   std::uint64_t nan_count = 0;
   std::uint64_t infinity_count = 0;
+  std::size_t next = 0;  ///< lane
 
   void add(std::size_t lane, double value) {
     const bool is_finite = std::abs(value) <= std::numeric_limits<double>::max();
@@ -59,51 +60,73 @@ void add_block(const unsigned char* at, Lanes& lanes) {
 }
 
 template <class Element>
-TensorStatistics row(const unsigned char* at, std::uint64_t count, std::int64_t stride) {
+void add_row(const unsigned char* at, std::uint64_t count, std::int64_t stride, Lanes& lanes) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
-  Lanes lanes;
   std::uint64_t i = 0;
   if (stride == 1) {
     for (; i + kBlock <= count; i += kBlock, at += kBlock * kBytes) add_block<Element>(at, lanes);
   }
-  for (; i < count; ++i, at += stride * kBytes) lanes.add(i % kLanes, load<Element>(at));
-  return lanes.total(count);
+  for (; i + kLanes <= count; i += kLanes) {
+    std::array<double, kLanes> values;
+    for (std::size_t lane = 0; lane < kLanes; ++lane, at += stride * kBytes) values[lane] = load<Element>(at);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes.add(lane, values[lane]);
+  }
+  std::size_t lane = lanes.next;
+  for (; i < count; ++i, at += stride * kBytes) lanes.add(lane++ % kLanes, load<Element>(at));
+  lanes.next = lane % kLanes;
 }
 
-/// The same elements in as few dimensions as there can be: rows that lie one behind the other are one.
+/// The same elements in as few dimensions as there can be: rows that lie one behind the other are one, and of a dimension whose
+/// indices all reach the same elements there is one index, so often.
 struct Shape {
   std::array<std::uint64_t, kMaxTensorDimensions> extents{};
   std::array<std::int64_t, kMaxTensorDimensions> strides{};
   std::size_t count = 0;
+  std::uint64_t element_count = 1;  ///< without repeats
+  std::uint64_t repeats = 1;        ///< of each element
 
   Shape(std::span<const std::uint64_t> all_extents, std::span<const std::int64_t> all_strides) {
     for (std::size_t d = 0; d < all_extents.size(); ++d) {
-      if (all_extents[d] == 1) continue;
+      if (all_strides[d] != 0) element_count *= all_extents[d];
+    }
+    for (std::size_t d = 0; d < all_extents.size(); ++d) {
+      if (all_strides[d] == 0) repeats = all_extents[d] <= most_repeats() / repeats ? repeats * all_extents[d] : most_repeats();
+      if (all_extents[d] == 1 || all_strides[d] == 0) continue;
       const bool goes_on = count != 0 && strides[count - 1] == static_cast<std::int64_t>(all_extents[d]) * all_strides[d];
       if (!goes_on) extents[count++] = 1;
       extents[count - 1] *= all_extents[d];
       strides[count - 1] = all_strides[d];
     }
   }
+  /// So that counts are numbers.
+  std::uint64_t most_repeats() const { return std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(element_count, 1); }
 };
 
 /// All rows, whatever their order in memory.
 template <class Element>
-TensorStatistics all_rows(const unsigned char* data, const Shape& shape) {
+void add_rows(const unsigned char* data, const Shape& shape, Lanes& lanes) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
-  if (shape.count == 0) return row<Element>(data, 1, 1);
-  const auto& [extents, strides, count] = shape;
-  const std::size_t outer = count - 1;
+  if (shape.count == 0) return add_row<Element>(data, 1, 1, lanes);
+  const std::size_t outer = shape.count - 1;
   std::array<std::uint64_t, kMaxTensorDimensions> index{};
-  TensorStatistics all;
   for (;;) {
     std::int64_t offset = 0;
-    for (std::size_t d = 0; d < outer; ++d) offset += static_cast<std::int64_t>(index[d]) * strides[d];
-    all.merge(row<Element>(data + offset * kBytes, extents[outer], strides[outer]));
+    for (std::size_t d = 0; d < outer; ++d) offset += static_cast<std::int64_t>(index[d]) * shape.strides[d];
+    add_row<Element>(data + offset * kBytes, shape.extents[outer], shape.strides[outer], lanes);
     std::size_t d = outer;
-    while (d > 0 && ++index[d - 1] == extents[d - 1]) index[--d] = 0;
-    if (d == 0) return all;
+    while (d > 0 && ++index[d - 1] == shape.extents[d - 1]) index[--d] = 0;
+    if (d == 0) return;
   }
+}
+
+template <class Element>
+TensorStatistics all_rows(const unsigned char* data, const Shape& shape) {
+  Lanes lanes;
+  add_rows<Element>(data, shape, lanes);
+  TensorStatistics all = lanes.total(shape.element_count);
+  for (std::uint64_t* count : {&all.count, &all.nan_count, &all.infinity_count}) *count *= shape.repeats;
+  for (double* sum : {&all.sum, &all.sum_of_squares}) *sum *= static_cast<double>(shape.repeats);
+  return all;
 }
 
 }  // namespace

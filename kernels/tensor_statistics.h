@@ -28,9 +28,9 @@ struct TensorStatistics {
 
 /// data: the element with all indices 0, on the host; any alignment; not read when an extent is 0. extents, strides: of each
 /// dimension, elements; at most kMaxTensorDimensions, equally many; none: a single number. Strides may be 0 or negative: an element
-/// that is reached twice counts twice. No allocation, no exception; any thread. Sums are made in double precision, a row (elements
-/// that are equally far apart) in eight partial sums: their error is below (elements / 8 + 16) * 2^-53 of the sum of magnitudes. 64-bit integers
-/// are rounded to double.
+/// that is reached twice counts twice, up to 2^64 - 1 elements in all. Along a dimension of stride 0 elements are read once. No
+/// allocation, no exception; any thread. Sums are made in double precision, in eight partial sums that take elements in turn: their
+/// error is below (elements read / 8 + 16) * 2^-53 of the sum of magnitudes. 64-bit integers are rounded to double.
 TensorStatistics statistics_of(const void* data, ElementType type, std::span<const std::uint64_t> extents,
                                std::span<const std::int64_t> strides) noexcept;
 

@@ -14,6 +14,7 @@
 #include "mpi_layer/intercept.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/other_tool.h"
+#include "mpi_layer/own_errors.h"
 #include "mpi_layer/regions.h"
 #include "mpi_layer/step_control.h"
 
@@ -66,26 +67,6 @@ void record_start(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcep
 }  // namespace
 
 namespace {
-
-/// While it lives, what goes wrong on MPI_COMM_WORLD is told to us and not to the application's error handler.
-class OwnErrors {
- public:
-  OwnErrors() {
-    is_set_ = twin<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
-              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) == MPI_SUCCESS;
-  }
-  ~OwnErrors() {
-    if (!is_set_) return;
-    twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, theirs_);
-    twin<Fn::Errhandler_free>()(&theirs_);
-  }
-  OwnErrors(const OwnErrors&) = delete;
-  OwnErrors& operator=(const OwnErrors&) = delete;
-
- private:
-  MPI_Errhandler theirs_{};
-  bool is_set_ = false;
-};
 
 /// All ranks that are here find each other. MPI_Init is the call that every rank makes.
 void find_others() {
@@ -186,20 +167,24 @@ void record_end(Interface interface) noexcept {
   write_call(*thread, call, call.enter_ticks, MPI_SUCCESS);
 }
 
+/// Others may come much later: what waits for them is not the application's work, and what they tell then is still recorded.
+void end_calls(Recorder& active, Interface interface) noexcept {
+  const OwnTime own(active);
+  record_end(interface);
+  if (g_step_control != nullptr) g_step_control->finish();
+  close_recording();
+  ClockSample sample;
+  if (g_clock_sync != nullptr && g_clock_sync->measure(sample)) active.add(sample);
+}
+
 }  // namespace
 
 void before_finalize(Interface interface) noexcept {
   if (is_forked_child()) return;
-  if (g_step_control != nullptr) g_step_control->finish();
-  if (Recorder* active = recorder()) {
-    const std::uint64_t begin = now();
-    record_end(interface);
-    close_recording();
-    ClockSample sample;
-    if (g_clock_sync != nullptr && g_clock_sync->measure(sample)) active->add(sample);
-    active->add_overhead(now() - begin);
-    runtime().end(g_world, g_company);
-  }
+  Recorder* const active = recorder();
+  if (active != nullptr) end_calls(*active, interface);
+  else if (g_step_control != nullptr) g_step_control->finish();
+  if (active != nullptr) runtime().end(g_world, g_company);
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);
   leave_company();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
@@ -12,6 +13,7 @@
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/own_errors.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
@@ -49,12 +51,25 @@ StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_
       main_thread_(pthread_self()), op_{} {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
+  const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
   if (world == nullptr && plan.has_letters) mail_.emplace(port_, g_handles.comm_world, true);
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
-  is_broken_ = !split.is_ok() || twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS;
-  if (is_broken_) stop("MPI made no communicator or operator for it");
+  is_broken_ = !split.is_ok() || !make_objects(sizes);
+  if (is_broken_) stop("MPI made no communicator, operator or datatype for it");
   else if (plan.has_letters) mail_.emplace(port_, own_comm(*group_), false);
+}
+
+/// All that is ever needed: while the program runs, errors of such calls would reach its error handler.
+bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
+  const OwnErrors errors;
+  if (twin<Fn::Op_create>()(&merge_elements, 1, &op_) != MPI_SUCCESS) return false;
+  for (const std::size_t bytes : sizes) {
+    MPI_Datatype& type = types_.emplace_back(bytes, g_handles.datatype_null).second;
+    if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return false;
+    if (twin<Fn::Type_commit>()(&type) != MPI_SUCCESS) return false;
+  }
+  return true;
 }
 
 /// At MPI_THREAD_SERIALIZED another thread may be in MPI now; inside of a call of MPI nothing may be begun.
@@ -74,10 +89,9 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   const NoCancel no_cancel;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || has_ended_ || has_stopped_ || !may_talk() || !port_.begin(step)) return;
-  Recorder* const active = recorder();
-  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  std::optional<OwnTime> own_time;
+  if (Recorder* const active = recorder()) own_time.emplace(*active);
   at_boundary();
-  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
 }
 
 /// Of this thread: the one that begins steps is the one that the program's steps are of.
@@ -99,12 +113,11 @@ void StepControl::pulse() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
   if (!lock.owns_lock() || has_ended_ || is_broken_ || !mail_ || !is_right_thread) return;
-  Recorder* const active = recorder();
-  const std::uint64_t begin_ticks = active != nullptr ? active->ticks() : 0;
+  std::optional<OwnTime> own_time;
+  if (Recorder* const active = recorder()) own_time.emplace(*active);
   tell_time_in_calls();
   port_.pulse();
   is_broken_ = !mail_->progress();
-  if (active != nullptr) active->add_overhead(active->ticks() - begin_ticks);
 }
 
 void StepControl::at_boundary() noexcept {
@@ -146,19 +159,9 @@ bool StepControl::start(bool is_absent) noexcept {
   return !is_broken_;
 }
 
-MPI_Datatype StepControl::type_of(std::size_t bytes) noexcept {
+MPI_Datatype StepControl::type_of(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(types_, bytes, &std::pair<std::size_t, MPI_Datatype>::first);
-  if (found != types_.end()) return found->second;
-  MPI_Datatype type = g_handles.datatype_null;  // with which the reduction fails
-  try {
-    types_.reserve(types_.size() + 1);
-  } catch (const std::bad_alloc&) {
-    return type;
-  }
-  if (twin<Fn::Type_contiguous>()(static_cast<int>(bytes), g_handles.byte, &type) != MPI_SUCCESS) return g_handles.datatype_null;
-  twin<Fn::Type_commit>()(&type);
-  types_.emplace_back(bytes, type);
-  return type;
+  return found != types_.end() ? found->second : g_handles.datatype_null;  // with which the reduction fails
 }
 
 bool StepControl::test(Round& round) noexcept {
@@ -247,6 +250,7 @@ void StepControl::finish() noexcept {
 
 void StepControl::free_objects() noexcept {
   if (group_ == nullptr || is_broken_) return;
+  const OwnErrors errors;
   for (auto& [bytes, type] : types_) twin<Fn::Type_free>()(&type);
   twin<Fn::Op_free>()(&op_);
   group_.reset();

@@ -25,7 +25,7 @@ namespace megascope::mpi {
 /// than the plan's patience, once.
 class StepControl {
  public:
-  /// world: all ranks; nullptr: there is only this one. plan.port is set; both outlive the object. Collective over world.
+  /// world: all ranks; nullptr: there is only this one. plan.port is set; both outlive the object. Collective over world, in MPI_Init.
   StepControl(Collective* world, const ControlPlan& plan, int thread_level);
 
   /// The program begins a step. Any thread, anywhere: where it must not talk it does not.
@@ -51,7 +51,8 @@ class StepControl {
   bool complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept;
   bool test(Round& round) noexcept;
   void hear(std::uint64_t number) noexcept;
-  MPI_Datatype type_of(std::size_t bytes) noexcept;
+  bool make_objects(const std::vector<std::size_t>& sizes);
+  MPI_Datatype type_of(std::size_t bytes) const noexcept;
   std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
   void tell_time_in_calls() noexcept;
   void start_missing(std::uint64_t end) noexcept;

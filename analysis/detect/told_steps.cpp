@@ -25,6 +25,17 @@ bool tells_steps(const ProcessDefinitions& process) {
   return has_name && UserRegions(process).are_beside_mpi();
 }
 
+/// Takes a piece of a step: the first, or one with which the location's last step goes on.
+void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
+  const std::int64_t number = step_told(call);
+  if (number < 0) return;
+  const bool goes_on = is_continued(call) && steps.size() > first_of_location && steps.back().key.first == number && steps.back().end_ns == call.enter_ns;
+  if (!goes_on && !call.is_pending) return steps.push_back({{number, 0}, call.enter_ns, call.leave_ns});
+  if (!goes_on) return;
+  if (call.is_pending) steps.pop_back();  // it never ended
+  else steps.back().end_ns = call.leave_ns;
+}
+
 /// In order of time, none inside of another.
 std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   const ProcessDefinitions& process = source.process(rank);
@@ -32,12 +43,11 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   if (!tells_steps(process)) return steps;
   const UserRegions regions(process);
   for (const LocationDefinition& location : process.locations) {
+    const std::size_t first = steps.size();
     const auto calls = source.calls(rank, location.id);
     for (Call call; calls->next(call);) {
       const RegionDefinition* region = regions.has(call) ? process.region(call.region) : nullptr;
-      if (region == nullptr || region->name != kStepRegionName || call.is_pending) continue;
-      const std::int64_t number = step_told(call);
-      if (number >= 0) steps.push_back({{number, 0}, call.enter_ns, call.leave_ns});
+      if (region != nullptr && region->name == kStepRegionName) add_piece(call, first, steps);
     }
   }
   std::ranges::sort(steps, {}, &Step::begin_ns);

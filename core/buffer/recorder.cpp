@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/trace/definition_codec.h"
@@ -24,8 +25,16 @@ bool g_has_thread_key = false;
 
 constinit thread_local Recorder::ThreadBuffers Recorder::t_buffers;
 
-OwnTime::OwnTime(Recorder& recorder) noexcept : recorder_(recorder), begin_(recorder.ticks()) {}
-OwnTime::~OwnTime() { recorder_.add_overhead(recorder_.ticks() - begin_); }
+constinit thread_local bool OwnTime::t_is_counting = false;
+
+OwnTime::OwnTime(Recorder& recorder) noexcept
+    : recorder_(recorder), is_outermost_(!std::exchange(t_is_counting, true)), begin_(recorder.ticks()) {}
+
+OwnTime::~OwnTime() {
+  if (!is_outermost_) return;
+  t_is_counting = false;
+  recorder_.add_overhead(recorder_.ticks() - begin_);
+}
 
 Recorder::Recorder(RecorderOptions options) : options_(std::move(options)), pid_(getpid()) {}
 

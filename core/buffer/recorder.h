@@ -21,7 +21,7 @@ namespace megascope {
 using config::BufferPolicy;
 class Recorder;
 
-/// Counts the time of its scope as overhead.
+/// Counts the time of its scope as overhead, once where a thread has several around each other.
 class OwnTime {
  public:
   explicit OwnTime(Recorder& recorder) noexcept;
@@ -30,7 +30,10 @@ class OwnTime {
   OwnTime& operator=(const OwnTime&) = delete;
 
  private:
+  static constinit thread_local bool t_is_counting;
+
   Recorder& recorder_;
+  bool is_outermost_;
   std::uint64_t begin_;
 };
 

@@ -86,10 +86,10 @@
     "program tells itself counts more.", \
     "tp=2+pp=2+dp=2+order=tp-dp-pp") \
   X(tensors, Items, "MEGASCOPE_TENSORS", "", "none", \
-    Accepts::items("a list of names of tensors, in which * stands for any characters"), "", \
+    Accepts::items("a list of names of tensors, in which * stands for any characters, each with @ and a kind behind it where only that is meant"), "", \
     "Tensors of which statistics are recorded as counters whenever the program shows them: count, NaN, infinite, smallest, " \
     "largest, mean and norm. They are computed inside the program's call.", \
-    "*.weight+loss") \
+    "*.weight+loss+*@grad_reduced") \
   X(control, Control, "MEGASCOPE_CONTROL", "auto", "", \
     Accepts::words(MEGASCOPE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Whether all ranks talk when a step of the program begins: their statistics are merged, and what is decided takes effect on all " \

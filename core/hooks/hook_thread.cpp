@@ -19,7 +19,7 @@ namespace {
 
 HookThread g_closed_thread{};
 std::atomic<Recorder*> g_recorder{nullptr};
-std::atomic<pid_t> g_pid{getpid()};  // where the library was loaded, then where recording began
+constinit std::atomic<pid_t> g_pid{0};     // where recording began; 0: nowhere yet, and a forked child may be the one that does
 std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
 std::atomic<std::uint8_t> g_beside{0};     // and what is beside, kept or not
 std::mutex g_threads_mutex;  // not taken in a forked child
@@ -45,7 +45,10 @@ HookThread* make_thread(Recorder& recorder) noexcept {
 constinit thread_local HookThread* t_hooks = &g_closed_thread;
 constinit std::atomic<std::uint8_t> g_gate{kMayBegin};
 
-bool is_forked_child() noexcept { return getpid() != g_pid.load(std::memory_order_relaxed); }
+bool is_forked_child() noexcept {
+  const pid_t pid = g_pid.load(std::memory_order_relaxed);
+  return pid != 0 && getpid() != pid;
+}
 
 Recorder* recorder() noexcept { return is_forked_child() ? nullptr : g_recorder.load(std::memory_order_acquire); }
 
@@ -68,9 +71,10 @@ std::uint8_t gate_where(bool is_kept) noexcept {
 void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept {
   for (std::uint32_t i = first; i < thread.depth; ++i) {
     EventBuffer& buffer = *thread.buffer;
-    if (!has_room(buffer, 1 + hook_words::kMostValueWords, now)) return;
+    if (!has_room(buffer, 1 + 2 * hook_words::kMostValueWords, now)) return;
     encoding::Word* to = buffer.cursor();
     *to++ = hook_words::timed(now, buffer.base_ticks(), thread.open[i]);
+    if (is_step(thread.open[i])) to = hook_words::encode_value(to, ValueName::kStep, thread.step);
     buffer.commit(hook_words::encode_value(to, ValueName::kContinued, 1));
   }
 }
@@ -78,7 +82,7 @@ void go_on(HookThread& thread, std::uint64_t now, std::uint32_t first) noexcept 
 /// The thread's records go where those of the process go. Regions that are open end in one place and go on in the other.
 void follow(HookThread& thread) noexcept {
   const bool is_outside = !is_kept();
-  if (thread.is_outside == is_outside) return;
+  if (thread.is_outside == is_outside || thread.is_held) return;
   thread.is_outside = is_outside;
   const std::uint64_t now = clock::ticks(thread.use_tsc);
   for (std::uint32_t i = 0; i < thread.depth; ++i) put(thread, now, hook_words::kLeave);
@@ -127,7 +131,7 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
   for (;;) {
     follow(*t_hooks);
     const std::lock_guard lock(g_threads_mutex);
-    if (t_hooks->is_outside == is_kept()) continue;  // it has changed meanwhile, and the gate was closed for it before this
+    if (t_hooks->is_outside == is_kept() && !t_hooks->is_held) continue;  // it has changed meanwhile, and the gate was closed for it before this
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
     const bool is_plain = (gate & kRegions) != 0 && t_hooks->use_tsc;
     std::atomic_ref(t_hooks->gate).store(static_cast<std::uint8_t>(gate | (is_plain ? kPlain : 0)), std::memory_order_relaxed);
@@ -136,18 +140,22 @@ HookThread* begin_thread(std::uint8_t bits) noexcept {
 }
 
 KeptWhile::KeptWhile() noexcept : thread_(thread_for(kRegions)) {
-  if (thread_ == nullptr || !thread_->is_outside) thread_ = nullptr;
-  else thread_->buffer->keep(true);
+  if (thread_ != nullptr && thread_->is_held) thread_ = nullptr;  // it is inside of another one
+  if (thread_ == nullptr) return;
+  thread_->is_held = true;
+  thread_->buffer->keep(true);
 }
 
 KeptWhile::~KeptWhile() {
-  if (thread_ != nullptr) thread_->buffer->keep(!thread_->is_outside);  // which may have changed meanwhile
+  if (thread_ == nullptr) return;
+  thread_->buffer->keep(!thread_->is_outside);
+  thread_->is_held = false;
+  (void)begin_thread(kSteps);  // follows what has changed meanwhile
 }
 
 void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept { put(thread, ticks, what); }
 
 bool make_room(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noexcept {
-  const NoCancel no_cancel;
   return buffer.ensure(words + encoding::kTimeBaseWords) && (encoding::time_fits(ticks, buffer.base_ticks()) || buffer.rebase(ticks)) &&
          buffer.ensure(words);
 }
@@ -173,10 +181,12 @@ void leave_until(HookThread& thread, RegionId region) noexcept {
   const auto kept = static_cast<std::uint32_t>(found - 1 - begin);
   for (std::uint32_t depth = thread.depth; depth > kept + 1; --depth) {
     put(thread, now, hook_words::kLeave);
-    refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
+    if (!may_cross(thread.open[depth - 1])) refuse(LossCause::kUnbalanced, "a region was left while one inside of it was open");
   }
   put(thread, now, hook_words::kLeave);
-  thread.depth = kept;
+  RegionId* const end = std::copy_if(thread.open + kept + 1, thread.open + thread.depth, thread.open + kept, may_cross);
+  thread.depth = static_cast<std::uint32_t>(end - thread.open);
+  go_on(thread, now, kept);
 }
 
 }  // namespace megascope::hooks

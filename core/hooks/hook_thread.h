@@ -30,6 +30,7 @@ struct HookThread {
   std::uint32_t depth;     ///< regions that are open
   std::uint32_t beyond;    ///< and further ones, for which there was no room
   bool is_outside;         ///< of what is kept
+  bool is_held;            ///< stays as it is, in what is kept or outside of it (KeptWhile)
   EventBuffer* buffer;
   RegionId open[kMostOpen];  ///< outermost first
   std::int64_t step;       ///< that the thread began last
@@ -98,9 +99,15 @@ void put_slowly(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept
   buffer.commit(to + 1);
 }
 
+/// Is it the region of steps?
+bool is_step(RegionId region) noexcept;
+/// Is it a range of another annotation (a region of a group), which knows nothing of the regions around it and may cross them?
+bool may_cross(RegionId region) noexcept;
+
 /// Leaves the region open[index]; those inside of it go on, as further pieces (kContinued), because regions nest.
 void leave_at(HookThread& thread, std::uint32_t index) noexcept;
-/// Leaves regions until `region` is left: they should have been. Of one that is not open nothing is left. Both are counted.
+/// Leaves regions until `region` is left: they should have been, and are counted, but for those that may cross it, which go on. Of
+/// one that is not open nothing is left, and that is counted.
 void leave_until(HookThread& thread, RegionId region) noexcept;
 
 }  // namespace megascope::hooks

@@ -1,10 +1,11 @@
 #include "core/hooks/hooks.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <new>
 
-#include "core/base/no_cancel.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -28,7 +29,7 @@ struct RegionName {
   std::size_t bytes;  ///< of the key; behind them a zero and the group, if there is one
 };
 struct TensorName {
-  bool is_wanted = false;
+  TensorKinds wanted_kinds = 0;
 };
 
 /// All names, and which of them the recorder knows: those before the recording began when it begins.
@@ -44,6 +45,9 @@ Names& names() {
   static auto* const all = new Names;
   return *all;
 }
+
+/// Of regions with a group: a bit each.
+std::array<std::atomic<std::uint64_t>, (std::size_t{kFirstReservedRegion} + 63) / 64> g_crossing;
 
 RegionDefinition definition_of(std::uint32_t number) {
   RegionDefinition region;
@@ -67,7 +71,6 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
     refuse(LossCause::kRefused, "a name is missing or empty");
     return kNone;
   }
-  const NoCancel no_cancel;
   try {
     const ProcessGuard locked(names().lock);
     if (!locked) return kNone;
@@ -85,16 +88,16 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
 TensorId tensor(std::string_view name) noexcept {
   return number_of(&Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
     TensorSink* const sink = names().sink;
-    const std::uint32_t added = names().tensors.add(whole, {.is_wanted = sink != nullptr && sink->wants(whole)});
+    const std::uint32_t added = names().tensors.add(whole, {.wanted_kinds = sink != nullptr ? sink->wanted_kinds(whole) : TensorKinds{0}});
     if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
     return added;
   });
 }
 
-/// Who takes tensors of this name; nullptr: nobody.
-TensorSink* sink_of(TensorId tensor) noexcept {
+/// Who takes tensors of this name and one of these kinds; nullptr: nobody.
+TensorSink* sink_of(TensorId tensor, TensorKinds kinds) noexcept {
   const ProcessGuard locked(names().lock);
-  return locked && names().tensors.entry(tensor).is_wanted ? names().sink : nullptr;
+  return locked && (names().tensors.entry(tensor).wanted_kinds & kinds) != 0 ? names().sink : nullptr;
 }
 
 /// Whatever an application's handle is, only ids that were given count.
@@ -116,11 +119,15 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
   }
   const std::uint32_t number = number_of(&Names::regions, {key, size}, kMostRegions, [bytes](std::string_view whole) {
     const std::uint32_t added = names().regions.add(whole, {bytes});
+    const std::uint32_t id = kFirstProgramRegion + added;
+    if (bytes < whole.size()) g_crossing[id / 64].fetch_or(std::uint64_t{1} << id % 64, std::memory_order_relaxed);
     if (Recorder* active = recorder()) active->define(definition_of(added));
     return added;
   });
   return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
 }
+
+bool may_cross(RegionId region) noexcept { return (g_crossing[region / 64].load(std::memory_order_relaxed) >> region % 64 & 1) != 0; }
 
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept {
   try {
@@ -208,7 +215,7 @@ void show_slowly(TensorView& view) noexcept {
     }
   }
   if ((gate_of(*thread) & kShows) == 0) return;
-  if (TensorSink* const sink = sink_of(view.id)) sink->take(view);
+  if (TensorSink* const sink = sink_of(view.id, kinds_with(view.shape.kind))) sink->take(view);
 }
 
 bool wants_tensor(std::string_view name) noexcept {
@@ -216,7 +223,7 @@ bool wants_tensor(std::string_view name) noexcept {
   if (thread == nullptr) return false;
   if ((gate_of(*thread) & kTensors) != 0) return true;
   const TensorId id = tensor(name);
-  return id != NameTable<TensorName>::kAbsent && sink_of(id) != nullptr;
+  return id != NameTable<TensorName>::kAbsent && sink_of(id, kAllTensorKinds) != nullptr;
 }
 
 void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
@@ -224,7 +231,7 @@ void set_tensor_sink(TensorSink* sink) noexcept { names().sink = sink; }
 void show_tensors(bool is_wanted) noexcept {
   const ProcessGuard locked(names().lock);
   if (!locked || names().sink == nullptr) return;
-  for (std::uint32_t i = 0; i < names().tensors.size(); ++i) names().tensors.entry(i).is_wanted = names().sink->wants(names().tensors.name(i));
+  for (std::uint32_t i = 0; i < names().tensors.size(); ++i) names().tensors.entry(i).wanted_kinds = names().sink->wanted_kinds(names().tensors.name(i));
   look_beside(is_wanted ? kShows : std::uint8_t{0});
 }
 

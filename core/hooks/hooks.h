@@ -111,7 +111,8 @@ void set_step_follower(StepFollower follower) noexcept;
 void also_keep(std::int64_t first, std::int64_t count) noexcept;
 
 /// While it lives, what the calling thread tells is kept in the trace though the step that it is in is not: what is told late of
-/// one that was. No region is entered or left meanwhile.
+/// one that was. No region is entered or left meanwhile; what the thread would follow, should another begin a step, it follows at
+/// the end.
 class KeptWhile {
  public:
   KeptWhile() noexcept;

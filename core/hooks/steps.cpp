@@ -36,6 +36,8 @@ bool is_in_step(const HookThread& thread) noexcept {
 
 }  // namespace
 
+bool is_step(RegionId region) noexcept { return region != kNoRegion && region == g_region.load(std::memory_order_relaxed); }
+
 std::int64_t current_step() noexcept { return g_step.load(std::memory_order_relaxed); }
 
 void set_window(const StepWindow& window) noexcept { g_window = window; }

@@ -10,13 +10,15 @@ namespace megascope {
 /// What all ranks tell each other when a step of the program begins: a block of bytes from each, merged into one that all hear.
 /// Who has something to say is the port (plugin/tensors); who can talk carries its blocks (mpi_layer/step_control.h). Blocks are
 /// numbered from 0, one a boundary; what block k decides takes effect at boundary k + 2, on all ranks. One thread at a time,
-/// except merge(); nothing throws.
+/// except merge(); nothing throws but block_sizes(), for want of memory.
 class ControlPort {
  public:
   virtual ~ControlPort() = default;
 
   /// A step begins. False: its number does not count up, and the boundary is none.
   virtual bool begin(std::int64_t step) noexcept = 0;
+  /// All that block_bytes() may ever be, with so many ranks. Before all else.
+  virtual std::vector<std::size_t> block_sizes(std::int32_t world_size) = 0;
   /// Of the next block; the same on all ranks that have obeyed the same blocks.
   virtual std::size_t block_bytes() const noexcept = 0;
   /// What this rank says. block: block_bytes(), any alignment.

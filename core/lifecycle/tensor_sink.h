@@ -25,13 +25,18 @@ struct TensorView {
   std::uint8_t block_count = 0;    ///< 0: the dimension is one block
 };
 
+/// A set of kinds, a bit each.
+using TensorKinds = std::uint16_t;
+constexpr TensorKinds kinds_with(TensorKind kind) { return static_cast<TensorKinds>(1U << static_cast<unsigned>(kind)); }
+inline constexpr TensorKinds kAllTensorKinds = static_cast<TensorKinds>(kinds_with(TensorKind::kCount) - 1);
+
 /// Takes the tensors that a program shows. Made once, set with hooks::set_tensor_sink() before recording begins, never destroyed.
 class TensorSink {
  public:
   virtual ~TensorSink() = default;
-  /// Is any tensor of this name looked at? Asked once a name; the answer is kept.
-  virtual bool wants(std::string_view name) noexcept = 0;
-  /// Any thread, several at a time, inside the program's call: no lock that a thread may hold for long, nothing thrown.
+  /// Tensors of which kinds are looked at that have this name? Asked once a name; the answer is kept.
+  virtual TensorKinds wanted_kinds(std::string_view name) noexcept = 0;
+  /// One of a kind that is wanted. Any thread, several at a time, inside the program's call: no lock that a thread may hold for long, nothing thrown.
   virtual void take(const TensorView& tensor) noexcept = 0;
 };
 

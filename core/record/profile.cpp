@@ -1,6 +1,7 @@
 #include "core/record/profile.h"
 
 #include "core/record/file_fact.h"
+#include "core/record/user_regions.h"
 #include "core/record/value_fact.h"
 #include "core/record/wire.h"
 
@@ -242,9 +243,8 @@ void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
 }
 
 void Profile::add_region(const Call& call) {
-  const bool is_piece = std::ranges::any_of(call.facts, [](const Fact& fact) { return fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kContinued; });
   const std::uint64_t time = call.leave_ns > call.enter_ns ? call.leave_ns - call.enter_ns : 0;
-  regions_.add({.region = call.region, .count = is_piece ? 0U : 1U, .time = time, .max_time = time});
+  regions_.add({.region = call.region, .count = is_continued(call) ? 0U : 1U, .time = time, .max_time = time});
 }
 
 void Profile::add(const Point& point) {

@@ -43,4 +43,12 @@ inline std::int64_t step_told(const Call& call) {
   return -1;
 }
 
+/// Is it a further piece of a region that began before?
+inline bool is_continued(const Call& call) {
+  for (const Fact& fact : call.facts) {
+    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kContinued) return true;
+  }
+  return false;
+}
+
 }  // namespace megascope

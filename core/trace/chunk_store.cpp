@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/no_cancel.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -59,6 +61,7 @@ ChunkStore::~ChunkStore() {
 }
 
 Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes) {
+  const NoCancel no_cancel;
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return Status::from_errno("cannot make " + path, errno);
   struct stat info {};
@@ -126,6 +129,7 @@ ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, 
 }
 
 ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Status& status, Use use) {
+  const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   status = Status::ok();
   const std::uint64_t limit = size_limit_bytes_ + (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
@@ -154,6 +158,7 @@ ChunkStore::Offset ChunkStore::offset_of(const ChunkHeader* chunk) const {
 }
 
 Status ChunkStore::release(ChunkHeader* chunk) {
+  const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.chunk == chunk; });
   if (found == open_.end()) return Status::ok();
@@ -179,12 +184,14 @@ ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& sta
 }
 
 Status ChunkStore::overwrite(const ChunkHeader* chunk, Offset offset) {
+  const NoCancel no_cancel;
   ChunkHeader header{};
   std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
   return write_copy(header, chunk, offset);
 }
 
 Status ChunkStore::clear(const ChunkHeader* like, Offset offset, std::size_t bytes) {
+  const NoCancel no_cancel;
   ChunkHeader header{};
   std::memcpy(static_cast<void*>(&header), like, sizeof header);
   header.chunk_bytes = static_cast<std::uint32_t>(bytes);
@@ -223,6 +230,7 @@ Status ChunkStore::write_copy(const ChunkHeader& header, const ChunkHeader* chun
 }
 
 void ChunkStore::trim(ChunkHeader* chunk) {
+  const NoCancel no_cancel;
   const std::uint64_t offset = offset_of(chunk);
   if (backing_ != Backing::kMapped || offset == 0) return;
   const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
@@ -250,6 +258,7 @@ std::uint64_t ChunkStore::used_bytes() const {
 }
 
 Status ChunkStore::flush() {
+  const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   if (backing_ == Backing::kMapped || header_ == nullptr) return Status::ok();
   Status status = write_out(header_, kFileHeaderBytes, 0);

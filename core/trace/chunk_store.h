@@ -23,7 +23,7 @@ Backing backing_for(const std::string& folder);
 bool is_local_disk(const std::string& folder);
 
 /// The growing trace file of one process. Keeps no file descriptor: the application may close or renumber all of them.
-/// Any thread. Nothing here is for the hot path: an acquired chunk costs tens of microseconds.
+/// Any thread, which is not cancelled in here. Nothing here is for the hot path: an acquired chunk costs tens of microseconds.
 class ChunkStore {
  public:
   ChunkStore() = default;

@@ -9,6 +9,7 @@
 #include "exporters/perfetto/finding_tracks.h"
 #include "exporters/perfetto/process_trace.h"
 #include "exporters/perfetto/schema.h"
+#include "exporters/perfetto/track_numbers.h"
 
 namespace megascope::perfetto {
 namespace {
@@ -39,6 +40,7 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   std::uint64_t slice_count = 0;
   std::uint64_t lost_operation_count = 0;
   std::uint64_t lost_range_count = 0;
+  std::uint64_t lost_counter_count = 0;
   if (members.rank() == 0) {
     write_root_track(file);
     if (job.annotations != nullptr) slice_count += write_findings(*job.source, *job.annotations, file);
@@ -49,12 +51,14 @@ Status run_export(const ExportJob& job, ExportResult& result) {
     slice_count += trace.slice_count();
     lost_operation_count += trace.lost_operation_count();
     lost_range_count += trace.lost_range_count();
+    lost_counter_count += trace.lost_counter_count();
   }
   result.path = kFileName;
   status = file.finish(Status::ok(), result.bytes);
   if (status.is_ok()) status = timeline::add_up(members, slice_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_operation_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_range_count);
+  if (status.is_ok()) status = timeline::add_up(members, lost_counter_count);
   if (lost_operation_count != 0) {
     result.notes.push_back(human_count(lost_operation_count) + " nonblocking operations have no slice of their own: there are tracks for " +
                            std::to_string(OperationLanes::kMaxLanes) + " at once");
@@ -62,6 +66,10 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   if (lost_range_count != 0) {
     result.notes.push_back(human_count(lost_range_count) + " ranges are not shown: there are tracks for " +
                            std::to_string(RangeLanes::kMaxLanes) + " at once");
+  }
+  if (lost_counter_count != 0) {
+    result.notes.push_back(human_count(lost_counter_count) + " counters are not shown: there are tracks for " + std::to_string(tracks::kMostCounters) +
+                           " of a rank");
   }
   result.records = slice_count;
   return status;

@@ -32,11 +32,16 @@ void PointEvents::add(const timeline::Event& event, std::uint64_t thread_uuid) {
 
 void PointEvents::count(const timeline::Event& event) {
   const CounterId counter = event.point->id;
-  if (counter >= process_.counters.size() || counter >= tracks::kMostCounters) return;
+  if (counter >= process_.counters.size()) return;
+  if (is_seen_.size() <= counter) is_seen_.resize(process_.counters.size());
+  const bool is_new = !is_seen_[counter];
+  is_seen_[counter] = true;
+  if (counter >= tracks::kMostCounters) {
+    lost_counter_count_ += is_new ? 1 : 0;
+    return;
+  }
   const std::uint64_t uuid = tracks::of_process(process_.info.world_rank, tracks::kFirstCounter + counter);
-  if (has_track_.size() <= counter) has_track_.resize(process_.counters.size());
-  if (!has_track_[counter]) add_counter_track(counter, uuid);
-  has_track_[counter] = true;
+  if (is_new) add_counter_track(counter, uuid);
   std::string text;
   protozero::pbf_writer writer(text);
   writer.add_enum(TrackEvent::kType, TrackEvent::kTypeCounter);

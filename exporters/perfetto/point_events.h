@@ -22,6 +22,8 @@ class PointEvents {
   void add(const timeline::Event& event, std::uint64_t thread_uuid);
   /// Ranges for which there was no lane.
   std::uint64_t lost_range_count() const { return lost_range_count_; }
+  /// Counters for which there was no track, of which no value is shown.
+  std::uint64_t lost_counter_count() const { return lost_counter_count_; }
 
  private:
   void count(const timeline::Event& event);
@@ -35,9 +37,10 @@ class PointEvents {
   const ProcessDefinitions& process_;
   const Names& names_;
   PacketStream& packets_;
-  std::vector<bool> has_track_;  ///< by CounterId
+  std::vector<bool> is_seen_;  ///< by CounterId
   RangeLanes lanes_;
   std::uint64_t lost_range_count_ = 0;
+  std::uint64_t lost_counter_count_ = 0;
 };
 
 }  // namespace megascope::perfetto

@@ -36,6 +36,7 @@ class ProcessTrace {
   /// Nonblocking operations for which there was no lane.
   std::uint64_t lost_operation_count() const { return lost_operation_count_; }
   std::uint64_t lost_range_count() const { return points_.lost_range_count(); }
+  std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
 
  private:
   /// What the calls open on one location will need when they are left; each call's part begins at its marks.

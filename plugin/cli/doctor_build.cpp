@@ -4,6 +4,7 @@
 #include "mpi_layer/selection.h"
 #include "plugin/cli/doctor.h"
 #include "plugin/cli/installation.h"
+#include "plugin/tensors/tensor_choice.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -56,6 +57,7 @@ Findings check_options(const config::LoadedOptions& options) {
   Findings findings;
   std::vector<std::string> problems = options.problems;
   for (std::string& problem : mpi::select_functions(options.values.mpi.items)) problems.push_back(std::move(problem));
+  (void)tensors::read_choices(options.values.tensors.items, problems);
   for (const std::string& problem : problems) {
     findings.push_back({Verdict::kProblem, "options", problem,
                         options.values.strict ? "Mend it: with MEGASCOPE_STRICT=1 the program will not start."

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plugin/tensors/matches.h"
+#include "plugin/tensors/tensor_choice.h"
 
 namespace megascope::live {
 namespace {

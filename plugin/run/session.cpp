@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/no_cancel.h"
 #include "core/base/own_object.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
@@ -30,6 +31,7 @@ namespace {
 constexpr int kRefusedExitCode = 2;
 
 void say(const std::string& line) {
+  const NoCancel no_cancel;
   const WriteSignalsBlocked blocked;
   const std::string text = "megascope: " + line + "\n";
   (void)!write(STDERR_FILENO, text.data(), text.size());
@@ -68,6 +70,7 @@ bool Session::prepare(ItemReader select_functions) {
 bool Session::load(ItemReader select_functions) {
   options_ = config::load_options(config::environment_entries());
   for (std::string& problem : select_functions(options_.values.mpi.items)) options_.problems.push_back(std::move(problem));
+  tensors_ = tensors::read_choices(options_.values.tensors.items, options_.problems);
   if (options_.is_refused()) {
     if (is_first_by_launcher()) {
       for (const std::string& problem : options_.problems) say(problem);
@@ -95,10 +98,11 @@ bool Session::load(ItemReader select_functions) {
 void Session::make_talk() {
   const bool has_live = options_.values.live.is_on;
   const bool is_wanted = options_.values.control == config::Control::kOn ||
-                         (options_.values.control == config::Control::kAuto && (has_live || !options_.values.tensors.items.empty()));
+                         (options_.values.control == config::Control::kAuto && (has_live || !tensors_.empty()));
   const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
-  if (is_wanted && has_steps && has_live) capture_ = new tensors::Capture;
-  if (is_wanted && has_steps) talk_ = new tensors::StepTalk(!options_.values.tensors.items.empty(), options_.values.nan_steps.value);
+  if (!is_wanted || !has_steps) return;
+  if (has_live) capture_ = new tensors::Capture;
+  talk_ = new tensors::StepTalk(!tensors_.empty(), options_.values.nan_steps.value, capture_);
 }
 
 ControlPlan Session::control_plan() const {
@@ -197,7 +201,7 @@ void Session::open_live(const ProcessInfo& info) {
     const Status status = open_live_view(library_folder(), settings, live_, url);
     say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
   }
-  talk_->serve(*capture_, live_, info.world_size);
+  talk_->serve(live_);
 }
 
 hooks::StepWindow Session::step_window() const {
@@ -208,10 +212,13 @@ void Session::open_hooks() {
   unsigned gate = 0;
   if (options_.values.trace != config::Granularity::kCalls) gate |= hooks::kRegions;
   if (options_.values.trace == config::Granularity::kFull) gate |= hooks::kTensors | hooks::kDetails;
-  const bool wants_statistics = !options_.values.tensors.items.empty();
+  const bool wants_statistics = !tensors_.empty();
   if (wants_statistics && gate == 0) complain("MEGASCOPE_TENSORS is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
+  if (options_.values.control == config::Control::kOn && gate == 0) {
+    complain("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only");
+  }
   if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
-    hooks::set_tensor_sink(new tensors::StatisticsSink(options_.values.tensors.items, talk_, capture_));  // for as long as the process lives
+    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, talk_, capture_));  // for as long as the process lives
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   const hooks::StepWindow window = step_window();
@@ -268,7 +275,7 @@ void Session::hook_called() {
     (void)std::atexit(&end_at_exit);
     if (is_waiting_ || !claim() || !load(&pass_over)) return;
     begin_without_mpi();
-    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), NVTX has opened it");
+    if (has_mpi && !sees_mpi) complain("calls of MPI are not recorded: the library was not preloaded (LD_PRELOAD, megascope run), but opened for NVTX");
   } catch (const std::bad_alloc&) {
     say("no memory to begin a recording");
   }

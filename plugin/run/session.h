@@ -13,6 +13,7 @@
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
 #include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/tensor_choice.h"
 
 namespace megascope::run {
 
@@ -72,6 +73,7 @@ class Session final : public Runtime, private RunPart {
   bool is_claimed_ = false;     ///< MPI, or hooks, begin the recording: whoever comes first
   bool is_waiting_ = false;     ///< hooks were called, and MPI is loaded
   config::LoadedOptions options_;
+  std::vector<tensors::TensorChoice> tensors_;  ///< of which statistics are wanted
   bool use_tsc_ = true;
   std::string test_clock_;      ///< what sets this process's clock apart; empty: nothing
   std::string own_run_id_;

@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
-#include "plugin/tensors/matches.h"
+#include "plugin/tensors/tensor_choice.h"
 #include "plugin/tensors/view.h"
 
 namespace megascope::tensors {
@@ -70,8 +70,13 @@ void Capture::set_layout(const Layout& layout) {
   state_ = std::move(next);
 }
 
-bool Capture::wants(std::string_view name) const noexcept {
-  return std::ranges::any_of(state()->wishes, [name](const Wish& wish) { return wish.kind != WishKind::kCounters && matches(wish.pattern(), name); });
+TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
+  TensorKinds kinds = 0;
+  for (const Wish& wish : state()->wishes) {
+    if (wish.kind == WishKind::kCounters || !matches(wish.pattern(), name)) continue;
+    kinds |= wish.tensor_kind == kAnyKind ? kAllTensorKinds : kinds_with(static_cast<TensorKind>(wish.tensor_kind));
+  }
+  return kinds;
 }
 
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {

@@ -28,8 +28,8 @@ class Capture final : public CounterSink {
   /// Where this process stands among the others. As set_wishes().
   void set_layout(const Layout& layout);
 
-  /// Is anything wanted of tensors of this name?
-  bool wants(std::string_view name) const noexcept;
+  /// Of which kinds is anything wanted, of tensors of this name?
+  TensorKinds wanted_kinds(std::string_view name) const noexcept;
   bool wants_statistics(const TensorView& tensor) const noexcept;
   /// Makes the views of it that are wanted.
   void take(const TensorView& tensor) noexcept;

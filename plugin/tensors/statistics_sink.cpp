@@ -1,6 +1,5 @@
 #include "plugin/tensors/statistics_sink.h"
 
-#include <algorithm>
 #include <new>
 #include <optional>
 #include <span>
@@ -10,15 +9,13 @@
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "kernels/tensor_statistics.h"
-#include "plugin/tensors/matches.h"
 
 namespace megascope::tensors {
 
-bool StatisticsSink::is_looked_at(std::string_view name) const noexcept {
-  return std::ranges::any_of(patterns_, [name](const std::string& pattern) { return matches(pattern, name); });
+TensorKinds StatisticsSink::wanted_kinds(std::string_view name) noexcept {
+  const TensorKinds asked = capture_ != nullptr ? capture_->wanted_kinds(name) : TensorKinds{0};
+  return static_cast<TensorKinds>(chosen_kinds(choices_, name) | asked);
 }
-
-bool StatisticsSink::wants(std::string_view name) noexcept { return is_looked_at(name) || (capture_ != nullptr && capture_->wants(name)); }
 
 Counters StatisticsSink::counters_of(const TensorView& tensor) {
   const std::lock_guard lock(mutex_);
@@ -37,7 +34,7 @@ void StatisticsSink::take(const TensorView& tensor) noexcept {
 }
 
 void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
-  const bool is_counted = hooks::is_kept() && is_looked_at(tensor.name);
+  const bool is_counted = hooks::is_kept() && (chosen_kinds(choices_, tensor.name) & kinds_with(tensor.shape.kind)) != 0;
   if (!is_counted && (capture_ == nullptr || !capture_->wants_statistics(tensor))) return;
   if (tensor.is_on_device) return hooks::refuse(LossCause::kRefused, "a tensor on a device: its statistics need a build with CUDA");
   const std::size_t dimensions = tensor.shape.dimension_count;

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/capture.h"
 #include "plugin/tensors/step_talk.h"
+#include "plugin/tensors/tensor_choice.h"
 
 namespace megascope::tensors {
 
@@ -17,22 +17,21 @@ namespace megascope::tensors {
 /// count, nan, infinite, min, max, mean or norm (kernels/tensor_statistics.h). Each process tells those of its own part.
 class StatisticsSink final : public TensorSink {
  public:
-  /// patterns: of the names that are looked at.
+  /// choices: what is looked at.
   /// talk: hears of all of them, as parts of those of all ranks; nullptr: nobody does. capture: what the live view wants beside; nullptr:
   /// there is none. Both outlive the sink.
-  StatisticsSink(std::vector<std::string> patterns, StepTalk* talk, Capture* capture) : patterns_(std::move(patterns)), talk_(talk), capture_(capture) {}
+  StatisticsSink(std::vector<TensorChoice> choices, StepTalk* talk, Capture* capture) : choices_(std::move(choices)), talk_(talk), capture_(capture) {}
 
-  bool wants(std::string_view name) noexcept override;
+  TensorKinds wanted_kinds(std::string_view name) noexcept override;
   /// A tensor on a device is passed over, and counted as refused.
   void take(const TensorView& tensor) noexcept override;
 
  private:
   Counters counters_of(const TensorView& tensor);
 
-  std::vector<std::string> patterns_;
-  bool is_looked_at(std::string_view name) const noexcept;
   void take_statistics(const TensorView& tensor) noexcept;
 
+  std::vector<TensorChoice> choices_;
   StepTalk* talk_;
   Capture* capture_;
   std::mutex mutex_;

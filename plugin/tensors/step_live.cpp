@@ -8,12 +8,6 @@
 /// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its clients want.
 namespace megascope::tensors {
 
-void StepTalk::serve(Capture& capture, LiveServer* server, std::int32_t world_size) noexcept {
-  capture_ = &capture;
-  server_ = server;
-  tail_ranks_ = static_cast<std::uint32_t>(std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
-}
-
 /// Rank 0 is told what the key of its statistics stands for.
 void StepTalk::name(Tensor& tensor) {
   if (capture_ == nullptr || std::exchange(tensor.named_version, layout_version_) == layout_version_) return;

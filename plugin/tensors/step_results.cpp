@@ -119,6 +119,7 @@ std::vector<std::string> StepTalk::notes() const {
       "parts of a tensor were not shown",
       "there was no room for all tensors",
       "a tensor is split along a group that was not told",
+      "a tensor was shown under two splittings in one step",
       "a rank stopped telling its statistics"};
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;

@@ -54,6 +54,13 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   return true;
 }
 
+std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
+  std::vector<std::size_t> sizes;
+  if (capture_ != nullptr) tail_ranks_ = static_cast<std::uint32_t>(std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
+  for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2) sizes.push_back(bytes_of_block(slots, tail_ranks_));
+  return sizes;
+}
+
 void StepTalk::learn_layout() {
   const std::uint32_t version = hooks::places_version() + 1;
   Recorder* const recorder = hooks::recorder();
@@ -92,7 +99,19 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
                      .statistics = tensor.statistics});
   }
   std::ranges::sort(slots, {}, &TensorSlot::key);
-  slots.erase(std::unique(slots.begin(), slots.end(), [](const TensorSlot& a, const TensorSlot& b) { return a.key == b.key; }), slots.end());
+  leave_out_doubles(slots);
+}
+
+/// Of a tensor that was shown split in one way and in another, or not, it is not known which parts make the whole: none does.
+void StepTalk::leave_out_doubles(std::vector<TensorSlot>& slots) {
+  auto kept = slots.begin();
+  for (auto at = slots.begin(); at != slots.end();) {
+    const auto next = std::find_if(at, slots.end(), [&](const TensorSlot& slot) { return slot.key != at->key; });
+    if (next - at == 1) *kept++ = *at;
+    else note(kSplitTwice, tensors_[by_key_.at(at->key)].name);
+    at = next;
+  }
+  slots.erase(kept, slots.end());
 }
 
 StepHeader StepTalk::own_header() {

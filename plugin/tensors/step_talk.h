@@ -39,15 +39,15 @@ struct StepTalkFacts {
 class StepTalk final : public ControlPort {
  public:
   /// has_tensors: will any be shown? The same on all ranks. capture_count: steps that are recorded after the first that has a NaN or
-  /// infinite element somewhere; 0: none.
-  StepTalk(bool has_tensors, std::uint64_t capture_count) : slots_(has_tensors ? kFirstSlots : kLeastSlots), capture_count_(capture_count) {
+  /// infinite element somewhere; 0: none. capture: what the live view wants, on all ranks; nullptr: there is none. It outlives the object.
+  StepTalk(bool has_tensors, std::uint64_t capture_count, Capture* capture)
+      : slots_(has_tensors ? kFirstSlots : kLeastSlots), capture_(capture), capture_count_(capture_count) {
     word_.is_said = 1;
     word_.slots = slots_;
   }
 
-  /// Rank 0 serves the live view: from the first block on, which is still to come, blocks say how long each rank's step took, and what
-  /// `capture` makes goes to rank 0. server: on rank 0; nullptr elsewhere, and where it could not be opened. All outlive the object.
-  void serve(Capture& capture, LiveServer* server, std::int32_t world_size) noexcept;
+  /// On rank 0, before the first block: who is told, with the live view. Outlives the object.
+  void serve(LiveServer* server) noexcept { server_ = server; }
 
   /// This process's part of a tensor. is_counted: the result is to be counters of the trace.
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept;
@@ -55,6 +55,7 @@ class StepTalk final : public ControlPort {
   void spend_on_tensors(std::uint64_t own_ns) noexcept { tensors_ns_.fetch_add(own_ns, std::memory_order_relaxed); }
 
   bool begin(std::int64_t step) noexcept override;
+  std::vector<std::size_t> block_sizes(std::int32_t world_size) override;
   std::size_t block_bytes() const noexcept override { return bytes_of_block(slots_, tail_ranks_); }
   void fill(std::span<std::byte> block) noexcept override;
   void fill_absent(std::span<std::byte> block) const noexcept override;
@@ -96,11 +97,12 @@ class StepTalk final : public ControlPort {
     std::uint64_t count = 0;
     std::string example;
   };
-  enum Problem { kStepsDiffer, kBackwards, kWrongSize, kGroupsDiffer, kRanksAbsent, kPartsMissing, kNoRoom, kNoGroup, kStopped, kProblemCount };
+  enum Problem { kStepsDiffer, kBackwards, kWrongSize, kGroupsDiffer, kRanksAbsent, kPartsMissing, kNoRoom, kNoGroup, kSplitTwice, kStopped, kProblemCount };
 
   void learn_layout();
   void place(std::size_t index);
   void collect(std::vector<TensorSlot>& slots);
+  void leave_out_doubles(std::vector<TensorSlot>& slots);
   StepHeader own_header();
   ControlWord own_word();
   std::optional<Problem> problem_of(const StepHeader& header);
@@ -140,7 +142,7 @@ class StepTalk final : public ControlPort {
   std::int64_t begin_realtime_ns_ = 0;  ///< as begin_ns_
   std::int64_t told_realtime_ns_ = 0;   ///< of the step that the next block is of
   std::uint64_t pulse_ns_ = 0;   ///< end of the last interval
-  Capture* capture_ = nullptr;   ///< nullptr: there is no live view
+  Capture* capture_;             ///< nullptr: there is no live view
   std::uint32_t tail_ranks_ = 0;
   std::vector<std::byte> wishes_;  ///< that are obeyed
   std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed

@@ -75,7 +75,7 @@ def groups(layout: Name) -> bool:
 
 
 def tensor(name: Name, values: object, kind: str = "other", layer: "int | None" = None, micro_batch: "int | None" = None,
-           split: "int | None" = None, blocks: "typing.Sequence[int]" = ()) -> None:
+           split: "int | None" = None, blocks: "typing.Sequence[int]" = (), split_group: "Name | None" = None) -> None:
     """The program shows a tensor, which is looked at before this returns; nothing of it is kept, copied or waited for.
 
     values: anything with elements that are numbers: a PyTorch tensor, a NumPy array, what has `__array_interface__`,
@@ -83,7 +83,8 @@ def tensor(name: Name, values: object, kind: str = "other", layer: "int | None" 
     float16, bfloat16, integers of 8 to 64 bits, booleans (as uint8). Anything else is refused.
     name: tells what it is, the same in every step. kind: weight, weight_updated, grad_unreduced, grad_reduced, actv_in, actv_out,
     actv_grad_in, actv_grad_out, exp_avg, exp_avg_sq, input_tokens or other.
-    split: the dimension along which tensor parallelism splits it, in the order of "tp"; blocks: what that dimension of the whole is
+    split: the dimension along which it is split; split_group: over which group of ranks, in its order: "tp" if not told, "dp" of
+    an optimizer's state that replicas share among them, or any other name that `group` was told. blocks: what that dimension of the whole is
     made of, where each block is split by itself: (32, 8, 8) of Q|K|V with 32 heads that share 8 of keys and values.
     Where nobody has asked for tensors (MEGASCOPE_TENSORS, MEGASCOPE_TRACE=full) `values` is not touched.
     """

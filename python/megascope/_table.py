@@ -6,6 +6,7 @@ who calls here converts them first.
 """
 
 import ctypes
+import os
 
 _u32, _i64, _text, _int = ctypes.c_uint32, ctypes.c_int64, ctypes.c_char_p, ctypes.c_int
 _short, _long = ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE
@@ -29,7 +30,7 @@ class TensorView(ctypes.Structure):
         ("layer", ctypes.c_int32), ("micro_batch", ctypes.c_int32), ("data", ctypes.c_void_p), ("is_on_device", ctypes.c_int32),
         ("dimensions", ctypes.c_int32), ("shape", _i64 * MAX_DIMENSIONS), ("strides", ctypes.POINTER(_i64)),
         ("stream", ctypes.c_void_p), ("is_split", ctypes.c_int32), ("split_dimension", ctypes.c_int32),
-        ("blocks", ctypes.c_int32 * MAX_BLOCKS),
+        ("blocks", ctypes.c_int32 * MAX_BLOCKS), ("split_group", _text),
     ]
 
 
@@ -65,13 +66,23 @@ class _Functions:
             setattr(self, name, getattr(table, name))
 
 
+def _libraries():
+    """Where the table may be: what is loaded, and else the library that is only named to NVTX, which opens it later, if ever."""
+    yield None
+    path = os.environ.get("NVTX_INJECTION64_PATH", "")
+    if os.path.basename(path).startswith("libmegascope.so"):  # another tool's is left alone
+        yield path
+
+
 def _find():
     """The functions, or None: the library is not loaded, or is older than this package."""
-    try:
-        table = _HooksTable.in_dll(ctypes.CDLL(None), "megascope_hooks_v1")
-    except (OSError, ValueError, TypeError):
-        return None
-    return _Functions(table) if table.size_bytes >= ctypes.sizeof(_HooksTable) else None
+    for library in _libraries():
+        try:
+            table = _HooksTable.in_dll(ctypes.CDLL(library), "megascope_hooks_v1")
+        except (OSError, ValueError, TypeError):
+            continue
+        return _Functions(table) if table.size_bytes >= ctypes.sizeof(_HooksTable) else None
+    return None
 
 
 hooks = _find()

@@ -21,6 +21,13 @@ def _int32(number, otherwise: int = -1) -> int:
     return value if -(1 << 31) <= value < 1 << 31 else otherwise
 
 
+def _kind_of(kind) -> int:
+    try:
+        return KINDS.get(kind, -1)
+    except Exception:  # pylint: disable=broad-except  # of what cannot be looked up, as a list
+        return -1
+
+
 def _elements_of(values) -> Elements:
     """values, by the first way to them that there is."""
     if isinstance(values, (bool, int, float)):
@@ -35,10 +42,10 @@ def _elements_of(values) -> Elements:
     return NO_TYPE
 
 
-def _show(name, elements: Elements, kind, layer, micro_batch, split, blocks) -> None:
+def _show(name, elements: Elements, kind, layer, micro_batch, split, blocks, split_group) -> None:
     dimensions = len(elements.shape)
     view = TensorView(
-        size_bytes=ctypes.sizeof(TensorView), name=encoded(name), kind=KINDS.get(kind, -1), dtype=elements.dtype,
+        size_bytes=ctypes.sizeof(TensorView), name=encoded(name), kind=_kind_of(kind), dtype=elements.dtype,
         layer=NOWHERE if layer is None else _int32(layer), micro_batch=NOWHERE if micro_batch is None else _int32(micro_batch),
         data=elements.address, is_on_device=elements.is_on_device, stream=elements.stream, dimensions=dimensions)
     if dimensions <= MAX_DIMENSIONS:
@@ -47,12 +54,13 @@ def _show(name, elements: Elements, kind, layer, micro_batch, split, blocks) -> 
             view.strides = (ctypes.c_int64 * MAX_DIMENSIONS)(*elements.strides)
     if split is not None:
         view.is_split, view.split_dimension = 1, _int32(split)
+        view.split_group = encoded(split_group) or None
     for index, block in enumerate(blocks):
         view.blocks[min(index, MAX_BLOCKS - 1)] = _int32(block) if index < MAX_BLOCKS else -1
     hooks.tensor(ctypes.addressof(view))
 
 
-def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None, blocks=()):
+def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None, blocks=(), split_group=None):
     if not hooks.wants_tensor(None) or not hooks.wants_tensor(encoded(name)):
         return
     try:
@@ -60,8 +68,8 @@ def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None,
     except Exception:  # pylint: disable=broad-except  # of a tensor that cannot be read, whatever its library raises
         elements = NO_TYPE
     try:
-        _show(name, elements, kind, layer, micro_batch, split, blocks)
+        _show(name, elements, kind, layer, micro_batch, split, blocks, split_group)
     except Exception:  # pylint: disable=broad-except  # of numbers that are none
-        _show(name, NO_TYPE, kind, None, None, None, ())
+        _show(name, NO_TYPE, kind, None, None, None, (), None)
 
 

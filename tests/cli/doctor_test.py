@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import told_skips  # noqa: E402
+
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
 ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "ptrace", "slurm", "gpu"]
@@ -93,6 +96,7 @@ class Machine(Case):
     def test_options_that_are_not_understood(self):
         self.expect("options", "problem", "MEGASCOPE_EXPROT is no option", MEGASCOPE_EXPROT="otf2")
         self.expect("options", "problem", "MPI_Rcv is neither", MEGASCOPE_MPI="-MPI_Rcv")
+        self.expect("options", "problem", "*@wieght is passed over: wieght is no kind of tensor", MEGASCOPE_TENSORS="*@wieght")
         self.expect("options", "ok", "MEGASCOPE_REPORT=short", MEGASCOPE_REPORT="short")
 
     def test_never_hangs(self):
@@ -223,14 +227,5 @@ class Slurm(Case):
                     "--export=LD_PRELOAD=libmegascope.so,MEGASCOPE_OUT", PROGRAM, MEGASCOPE_REPORT="short", MEGASCOPE_OUT="x")
 
 
-class Result(unittest.TextTestResult):
-    """Says skips in the form that scripts/run_ctest.py reads."""
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        name = type(test).__name__ + "." + test._testMethodName  # pylint: disable=protected-access
-        print(f"{name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)", flush=True)
-
-
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], testRunner=unittest.TextTestRunner(resultclass=Result))
+    told_skips.main(*sys.argv[5:])

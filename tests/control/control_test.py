@@ -3,25 +3,20 @@
   control_test.py MEGASCOPE TALKER TOOLS MPIRUN...
 """
 
-import gzip
-import json
 import math
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 MEGASCOPE, TALKER, TOOLS, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, TOOLS)
 import launch  # noqa: E402
+import recorded_case  # noqa: E402
+import told_skips  # noqa: E402
 
-LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "MEGASCOPE_")
 ELEMENTS = 1000
 STEPS = 8
+LATE_S = 2.0  # of one rank before MPI_Finalize (talker late)
 
 
 def values(step, salt):
@@ -36,38 +31,15 @@ def truth(*parts):
             "min": min(finite), "max": max(finite), "mean": sum(finite) / len(finite), "norm": math.sqrt(sum(value * value for value in finite))}
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="control_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
 
     def run_program(self, mode, ranks, steps=STEPS, code=0, **more):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "chrome", "MEGASCOPE_REPORT": "off",
-                    "MEGASCOPE_TENSORS": "*", **more}
         begin = time.monotonic()
-        done = subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), TALKER, mode, str(steps)], capture_output=True,
-                              text=True, cwd=self.folder, check=False, errors="replace", timeout=100, env=clean)
+        said = self.record_ranks(ranks, TALKER, mode, steps, code=code, **{"MEGASCOPE_EXPORT": "chrome", "MEGASCOPE_TENSORS": "*", **more})
         self.took_s = time.monotonic() - begin
-        self.said = done.stderr
         if code is not None:
-            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-            self.assertEqual(done.stdout, "done\n", done.stderr)
-        return done
-
-    def report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
-            return json.load(file)
-
-    def events(self):
-        name = next(name for name in os.listdir(self.run_folder) if name.startswith("trace.json"))
-        opened = gzip.open if name.endswith(".gz") else open
-        with opened(os.path.join(self.run_folder, name), "rt", encoding="utf-8") as file:
-            events = json.load(file)
-        return events["traceEvents"] if isinstance(events, dict) else events
+            self.assertEqual(said, "done\n", self.said)
 
     def series(self):
         """(rank, counter) -> its values in order of time."""
@@ -103,7 +75,7 @@ class Reductions(Case):
             self.assert_steps(series, 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
             self.assert_steps(series, 0, "all/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
             self.assertEqual({rank for rank, name in series if "/global " in name}, {0})
-            self.assertEqual(self.report()["notes"], [])
+            self.assertEqual(self.stored_report()["notes"], [])
 
     def test_an_empty_shard(self):
         self.run_program("empty", 3)
@@ -128,7 +100,7 @@ class Reductions(Case):
         self.assert_steps(series, 4, "late/layer 1/grad_reduced", [truth(values(s, 7)) for s in steps])
         self.assert_steps(series, 0, "all/grad_reduced", [truth(values(s, 0), values(s, 1), values(s, 7)) for s in steps])
         self.assert_steps(series, 0, "all/weight", [truth(values(s, 10), values(s, 11), values(s, 40)) for s in steps])
-        self.assertEqual(self.report()["notes"], [])
+        self.assertEqual(self.stored_report()["notes"], [])
 
     def test_nan_and_infinity_in_one_shard(self):
         self.run_program("nan", 2)
@@ -144,7 +116,7 @@ class Reductions(Case):
         series = self.series()
         counts = [name for _, name in series if name.endswith("/global count")]
         self.assertEqual(len(counts), 4096)
-        self.assertTrue(any("no room for all tensors" in note for note in self.report()["notes"]), self.report()["notes"])
+        self.assertTrue(any("no room for all tensors" in note for note in self.stored_report()["notes"]), self.stored_report()["notes"])
 
     def test_room_follows_what_is_needed(self):
         # 1024 at first; 5000 need more than there is, and 4096 is what all ranks have from the same step on.
@@ -157,12 +129,12 @@ class Reductions(Case):
     def test_steps_that_leave_gaps(self):
         self.run_program("skip", 2)
         self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(10 * step + 5, 0)) for step in range(STEPS)])
-        self.assertEqual(self.report()["notes"], [])
+        self.assertEqual(self.stored_report()["notes"], [])
 
 
 class BadInput(Case):
     def assert_note(self, text):
-        notes = self.report()["notes"]
+        notes = self.stored_report()["notes"]
         self.assertTrue(any(text in note for note in notes), notes)
 
     def norms(self):
@@ -177,6 +149,17 @@ class BadInput(Case):
             self.run_program(mode, 2)
             self.assertEqual(self.globals_of(self.series()), [], mode)
             self.assert_note(note)
+
+    def test_groups_of_which_only_the_names_differ(self):
+        # All have four places, and each is held once.
+        self.run_program("names", 4)
+        self.assertEqual(self.globals_of(self.series()), [])
+        self.assert_note("ranks disagree on the parallel groups")
+
+    def test_a_tensor_that_is_shown_as_split_and_as_whole(self):
+        self.run_program("both", 2)
+        self.assertEqual(self.norms(), self.right(0, 1, 2, 4, 5, 6, 7))
+        self.assert_note("1 time: a tensor was shown under two splittings in one step (w)")
 
     def test_a_tensor_split_along_a_group_that_is_not_told(self):
         self.run_program("nogroup", 2)
@@ -201,7 +184,7 @@ class BadInput(Case):
     def test_steps_that_go_backwards_on_one_rank(self):
         self.run_program("back", 2)
         self.assertEqual(self.norms(), self.right(0, 1, 2, 4, 5, 6, 7))
-        self.assertGreater(self.report()["losses"]["unbalanced"], 0)
+        self.assertGreater(self.stored_report()["losses"]["unbalanced"], 0)
 
     def test_steps_that_go_backwards_everywhere(self):
         self.run_program("backall", 2)
@@ -216,8 +199,8 @@ class BadInput(Case):
         self.assertEqual(self.said.count("no more statistics over all ranks"), 1, self.said)
 
     def test_a_rank_that_dies(self):
-        done = self.run_program("die", 2, code=None)
-        self.assertNotEqual(done.returncode, 0)
+        self.run_program("die", 2, code=None)
+        self.assertNotEqual(self.code, 0)
         self.assertLess(self.took_s, 30)
 
 
@@ -287,24 +270,50 @@ class Decisions(Case):
 
     def test_own_time_of_steps_is_in_the_report(self):
         self.run_program("plain", 2)
-        talk = self.report()["step_talk"]
+        talk = self.stored_report()["step_talk"]
         self.assertEqual((talk["steps"], talk["skipped"]), (STEPS + 1, 0))  # and what comes before the first
         self.assertTrue(0 <= talk["wait_s"] < talk["own_s"] < talk["step_s"] + talk["own_s"], talk)
         with open(os.path.join(self.run_folder, "report.txt"), encoding="utf-8") as file:
             self.assertIn("statistics over all ranks at 9 steps: ", file.read())
 
-    def test_settings_that_differ(self):
+    def test_who_waits_in_finalize_does_not_work(self):
+        outside, own = {}, {}
+        for control in ("off", "on"):
+            self.run_folder = os.path.join(self.folder, control)
+            self.run_program("late", 2, MEGASCOPE_CONTROL=control)
+            rank = self.report()["per_rank"][0]
+            outside[control] = rank["wall_s"] - rank["mpi_time_s"]
+            own[control] = rank["overhead_s"]
+        self.assertLess(outside["on"], outside["off"] + 0.5 * LATE_S)
+        self.assertGreater(own["on"], own["off"] + 0.5 * LATE_S)
+        self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
+
+    def test_who_waits_in_finalize_is_seen_there(self):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        one = [*launch.setting(MPIRUN, LD_PRELOAD=LIBRARY, MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="chrome", MEGASCOPE_TENSORS="*")]
+        settings = launch.setting(MPIRUN, LD_PRELOAD=LIBRARY, MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="none", MEGASCOPE_TENSORS="*")
+        seen = set()
+        with subprocess.Popen([*MPIRUN, *settings, "-n", "2", TALKER, "late", str(STEPS)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              cwd=self.folder, env=clean) as program:
+            while program.poll() is None:
+                asked = subprocess.run([MEGASCOPE, "hang", self.run_folder, "--format", "json"], capture_output=True, text=True, check=False, env=clean)
+                if asked.returncode in (0, 1):
+                    seen.add(tuple((rank["rank"], rank["state"]) for rank in json.loads(asked.stdout)["per_rank"]))
+                time.sleep(0.1)
+        self.assertEqual(program.returncode, 0)
+        self.assertIn(((0, "finalized"), (1, "goes_on")), seen)
+
+    def test_nothing_is_told_where_calls_only_are_recorded(self):
+        self.run_program("plain", 2, MEGASCOPE_CONTROL="on", MEGASCOPE_TRACE="calls", MEGASCOPE_TENSORS="")
+        self.assertEqual(self.said.count("MEGASCOPE_CONTROL=on is passed over: MEGASCOPE_TRACE=calls records calls of MPI only"), 1, self.said)
+
+    def test_settings_that_differ(self):
         if launch.is_hydra(MPIRUN):
             self.skipTest("-genv is for all")
-        other = [*launch.setting(MPIRUN, LD_PRELOAD=LIBRARY, MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="chrome", MEGASCOPE_TENSORS="nothing")]
-        done = subprocess.run([*MPIRUN, *one, "-n", "1", TALKER, "plain", "5", ":", *other, "-n", "1", TALKER, "plain", "5"], capture_output=True, text=True,
-                              cwd=self.folder, check=False, timeout=60, env=clean)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("ranks have different settings", done.stderr)
+        part = lambda tensors: [*launch.setting(MPIRUN, **self.settings(MEGASCOPE_EXPORT="chrome", MEGASCOPE_TENSORS=tensors)), "-n", "1", TALKER, "plain", "5"]  # noqa: E731
+        self.call(*MPIRUN, *part("*"), ":", *part("nothing"))
+        self.assertIn("ranks have different settings", self.said)
         self.assertEqual(self.globals_of(self.series()), [])
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()

@@ -69,11 +69,13 @@ TEST(StepBlock, MergesHeaders) {
   StepHeader a;
   a.lowest_step = a.highest_step = 4;
   a.flags = kSpoiled;
+  a.lowest_layout = a.highest_layout = 21;
   a.place_sum = 5;
   a.longest_step_ns = a.shortest_step_ns = 10;
   StepHeader b;
   b.lowest_step = b.highest_step = 6;
   b.flags = kAbsent;
+  b.lowest_layout = b.highest_layout = 20;
   b.place_sum = 7;
   b.longest_step_ns = b.shortest_step_ns = 20;
   b.word = {.is_said = 1, .slots = 128, .capture_number = 3, .capture_count = 2};
@@ -84,6 +86,8 @@ TEST(StepBlock, MergesHeaders) {
     EXPECT_EQ(merged.lowest_step, 4);
     EXPECT_EQ(merged.highest_step, 6);
     EXPECT_EQ(merged.flags, kSpoiled | kAbsent);
+    EXPECT_EQ(merged.lowest_layout, 20U);
+    EXPECT_EQ(merged.highest_layout, 21U);
     EXPECT_EQ(merged.place_sum, 12U);
     EXPECT_EQ(merged.longest_step_ns, 20U);
     EXPECT_EQ(merged.shortest_step_ns, 10U);

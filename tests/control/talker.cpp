@@ -71,6 +71,7 @@ void work(std::int64_t step) {
   if (g_mode == "die" && g_rank == 1 && step == 3) _exit(7);
   if (g_mode == "hidden" && g_rank == 1 && step >= 4) return;
   show({"w", MEGASCOPE_GRAD_REDUCED, 0, 0, g_rank, g_size}, step);
+  if (g_mode == "both" && step == 3) show({"w", MEGASCOPE_GRAD_REDUCED, 0, 0}, step);  // as if it were not split
 }
 
 // 2 x 2 x 2: MEGASCOPE_PARALLEL=tp=2+dp=2+pp=2.
@@ -115,6 +116,7 @@ void tell_places() {
   if (g_mode == "disagree") megascope_group_set("tp", g_rank, g_rank == 0 ? g_size : g_size + 1);
   if (g_mode == "twice") megascope_group_set("tp", 0, g_size);
   if (g_mode == "product") megascope_group_set("tp", 0, g_size + 1);
+  if (g_mode == "names") megascope_group_set(g_rank < g_size / 2 ? "tp" : "dp", g_rank, g_size);
   if (g_mode == "nogroup") megascope_group_set("dp", g_rank, g_size);
 }
 
@@ -167,6 +169,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 0) std::printf("done\n");
   std::fflush(stdout);
+  if (g_mode == "late" && g_rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2000));
   MPI_Finalize();
   megascope_step_begin(steps + 1000);
   return 0;

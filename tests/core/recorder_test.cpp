@@ -272,6 +272,26 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   EXPECT_THAT(found, testing::ElementsAre(0, 1, 2));
 }
 
+TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  const std::uint64_t before = recorder.overhead_ticks();
+  const std::uint64_t begin = recorder.ticks();
+  {
+    const OwnTime outer(recorder);
+    const OwnTime inner(recorder);
+    usleep(2000);
+  }
+  const std::uint64_t elapsed = recorder.ticks() - begin;
+  const std::uint64_t once = recorder.overhead_ticks() - before;
+  EXPECT_LE(once, elapsed);
+  EXPECT_GE(once, 2'000'000u);  // ticks are ns
+  {
+    const OwnTime another(recorder);
+    usleep(2000);
+  }
+  EXPECT_GE(recorder.overhead_ticks() - before, once + 2'000'000u);
+}
+
 TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;

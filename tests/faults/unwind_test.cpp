@@ -56,6 +56,20 @@ void expect_recording_goes_on(const std::string& mode, const std::string& output
 TEST(Unwind, ExceptionsFromAnErrorHandlerPassThrough) { expect_recording_goes_on("throw", "caught 50\n"); }
 TEST(Unwind, JumpsOutOfAnErrorHandlerPassThrough) { expect_recording_goes_on("longjmp", "jumped 50\n"); }
 TEST(Unwind, ThreadsAreCancelledInsideOfACall) { expect_recording_goes_on("cancel", "cancelled 5\n"); }
+
+/// Ours have one, wherever a chunk of the trace is full: nothing may end there.
+TEST(Unwind, ThreadsThatAreToBeCancelledGoOnBetweenCalls) {
+  ASSERT_EQ(run(Trial("cancel-between").bare()).out, "cancelled 1\n");
+  const Trial trial("cancel-between");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, "cancelled 1\n");
+  const Read read = trial.trace();
+  ASSERT_EQ(read.locations.size(), 2u);
+  EXPECT_EQ(read.locations[1].size(), 100'000u);
+  EXPECT_EQ(read.loss_count(), 0u);
+}
+
 TEST(Unwind, ThreadsAreCancelledAtAnyInstruction) { expect_recording_goes_on("cancel-at-once", "cancelled 5\n"); }
 
 }  // namespace

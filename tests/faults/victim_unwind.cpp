@@ -127,6 +127,25 @@ int cancel_inside(MPI_Comm_errhandler_function* handler) {
   return 0;
 }
 
+/// A thread that is to be cancelled calls what has no cancellation point, through many chunks of a trace.
+int cancel_between() {
+  init(MPI_THREAD_MULTIPLE);
+  pthread_t thread{};
+  const auto call = [](void*) -> void* {
+    pthread_cancel(pthread_self());
+    int rank = 0;
+    for (int i = 0; i < 100'000; ++i) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_create(&thread, nullptr, call, nullptr);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  std::printf("cancelled %d\n", result == PTHREAD_CANCELED);
+  finalize();
+  return 0;
+}
+
 }  // namespace
 
 int run_unwind_mode(std::string_view mode) {
@@ -134,6 +153,7 @@ int run_unwind_mode(std::string_view mode) {
   if (mode == "longjmp") return jump_through();
   if (mode == "cancel") return cancel_inside(wait_for_cancel);
   if (mode == "cancel-at-once") return cancel_inside(spin_for_cancel);
+  if (mode == "cancel-between") return cancel_between();
   return -1;
 }
 

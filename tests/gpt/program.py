@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import told_skips  # noqa: E402
+
 PROGRAM, LAUNCHER = sys.argv[1], sys.argv[2:]
 TIME_LIMIT_S = 120
 GROUPS = ("exp_avg/", "exp_avg_sq/")
@@ -73,14 +76,5 @@ def largest_difference(path, other):
                for name in ours if not name.startswith(GROUPS))
 
 
-class Result(unittest.TextTestResult):
-    """Says skips in the form that scripts/run_ctest.py reads."""
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        name = type(test).__name__ + "." + test._testMethodName  # pylint: disable=protected-access
-        print(f"{name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)", flush=True)
-
-
 def main():
-    unittest.main(argv=[sys.argv[0], "-v"], testRunner=unittest.TextTestRunner(resultclass=Result))
+    told_skips.main("-v")

@@ -26,6 +26,52 @@ TEST_F(HookRecorder, ARegionLeftWhileOthersInItGoOnSplitsThem) {
   EXPECT_EQ(losses(LossCause::kUnbalanced), 0u);
 }
 
+TEST_F(HookRecorder, ARangeAcrossABoundaryOfStepsGoesOnAndTheStepKeepsItsNumber) {
+  ASSERT_TRUE(in_child([&](Recorder& recorder) {
+    const RegionId across = region("across", "of another annotation");
+    const RegionId plain = region("plain");
+    begin_step(7);
+    enter(across);
+    pause();
+    begin_step(8);
+    pause();
+    leave_at(*t_hooks, 0);  // across
+    pause();
+    enter(plain);
+    enter(across);
+    pause();
+    leave(plain);
+    pause();
+    end_step();
+    pause();
+    leave(across);
+    EXPECT_EQ(t_hooks->depth, 0u);
+    close();
+    EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
+    const Profile sums = recorder.profile();
+    for (const RegionTotals& row : sums.regions().rows()) EXPECT_EQ(row.count, row.region == plain ? 1u : 2u);
+  }, {}, BufferPolicy::kStop, 64 << 20, false));
+  EXPECT_THAT(outline(), ElementsAre("step 7", ">across", "across continued", ">step 8", "step 8 continued", ">plain", ">>across", ">across continued",
+                                     "across continued"));
+  EXPECT_EQ(losses(LossCause::kUnbalanced), 0u);
+}
+
+TEST_F(HookRecorder, APlainRegionThatIsOpenWhereAStepEndsIsCountedBesideARangeThatGoesOn) {
+  ASSERT_TRUE(in_child([&](Recorder&) {
+    begin_step(1);
+    enter(region("plain"));
+    enter(region("across", "of another annotation"));
+    enter(region("inner"));
+    pause();
+    end_step();
+    EXPECT_EQ(t_hooks->depth, 1u);
+    pause();
+    leave(region("across", "of another annotation"));
+  }));
+  EXPECT_THAT(outline(), ElementsAre("step 1", ">plain", ">>across", ">>>inner", "across continued"));
+  EXPECT_EQ(losses(LossCause::kUnbalanced), 2u);
+}
+
 TEST_F(HookRecorder, RangesStopOnAnyThreadAndOnce) {
   ASSERT_TRUE(in_child([&](Recorder&) {
     const RegionId name = region("range");

@@ -2,7 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "core/hooks/refusals.h"
 #include "tests/hooks/recorded_hooks.h"
@@ -255,6 +257,84 @@ TEST_F(HookRecorder, ThreadsFollowWindowsWhileTheyTell) {
       },
       {.start = 0, .interval = 2, .count = 1}, BufferPolicy::kStop, 64 << 20, false));
   EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
+}
+
+std::vector<double> values_told(const trace::TraceFile& file) {
+  std::vector<double> values;
+  const auto points = file.points(0);
+  for (Point point; points != nullptr && points->next(point);) {
+    if (point.kind == PointKind::kCounter) values.push_back(point.value);
+  }
+  return values;
+}
+
+TEST_F(HookRecorder, WhatIsToldLateIsKeptThoughAnotherThreadBeginsAStepMeanwhile) {
+  const StepWindow every_second{.start = 0, .interval = 2, .count = 1};
+  ASSERT_TRUE(in_child(
+      [](Recorder&) {
+        const CounterId late = counter("late", "");
+        begin_step(1);  // is not kept
+        enter(region("outer"));
+        {
+          const KeptWhile kept;
+          count(late, 1);
+          std::thread([] { begin_step(2); }).join();
+          count(late, 2);
+          std::thread([] { begin_step(3); }).join();
+          count(late, 3);
+          std::thread([] { begin_step(4); }).join();
+        }
+        count(late, 4);
+        pause();
+        {
+          const KeptWhile kept;
+          std::thread([] { begin_step(5); }).join();
+          count(late, 5);
+        }
+        count(late, 6);  // is not kept
+        leave(region("outer"));
+      },
+      every_second));
+  EXPECT_THAT(values_told(*file_), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(outline(), ElementsAre("step continued", ">outer continued"));
+  EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
+}
+
+TEST_F(HookRecorder, ARecordingEndsWhileAThreadTellsWhatIsNotKept) {
+  ASSERT_TRUE(in_child(
+      [](Recorder& recorder) {
+        const RegionId inner = region("inner");
+        std::atomic<std::uint64_t> told{0};
+        std::atomic<bool> is_over{false};
+        begin_step(0);  // is kept
+        std::thread teller([&] {
+          enter(inner);
+          leave(inner);
+          while (!is_over.load(std::memory_order_relaxed)) {
+            enter(inner);
+            leave(inner);
+            told.fetch_add(1, std::memory_order_relaxed);
+          }
+        });
+        while (told.load() < 100) pause();
+        begin_step(1);
+        const std::uint64_t begin = told.load();
+        while (told.load() < begin + 30'000) pause();  // through several chunks that are read by nobody
+        const std::uint64_t least = told.load();
+        EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
+        const std::uint64_t most = told.load() + 2;
+        while (told.load() < most + 1000) pause();  // goes on
+        is_over = true;
+        teller.join();
+        const Profile sums = recorder.profile();
+        for (const RegionTotals& row : sums.regions().rows()) {
+          if (row.region != inner) continue;
+          EXPECT_GE(row.count, least);
+          EXPECT_LE(row.count, most + 1);
+        }
+      },
+      {.start = 0, .interval = 2, .count = 1}, BufferPolicy::kStop, 64 << 20, false));
+  EXPECT_EQ(losses(LossCause::kDamaged), 0u);
 }
 
 TEST_F(HookRecorder, AForkedChildIsPassedOver) {

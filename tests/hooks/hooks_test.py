@@ -1,71 +1,28 @@
 """Hooks, end to end: programs with and without MPI, with and without the library; the report and the readers of every format.
 
-  hooks_test.py MEGASCOPE HOOKED HOOKED_ALONE TOOLS TRACE_PROCESSOR MPIRUN...
+  hooks_test.py MEGASCOPE HOOKED HOOKED_ALONE TOLD_AT_LOAD TOOLS TRACE_PROCESSOR MPIRUN...
 """
 
-import gzip
-import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
 
-MEGASCOPE, HOOKED, ALONE, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+MEGASCOPE, HOOKED, ALONE, AT_LOAD, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
-import launch  # noqa: E402
+import recorded_case  # noqa: E402
+import told_skips  # noqa: E402
 
-LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "RANK", "WORLD_SIZE", "MEGASCOPE_")
 STEPS = 5
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hooks_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
-
-    def environment(self, **more):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        return {**clean, **{name: str(value) for name, value in more.items()}}
-
-    def call(self, *command, code=0, **more):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, errors="replace", timeout=100,
-                              env=self.environment(**more))
-        self.assertEqual(done.returncode, code, f"{command}\n{done.stdout}{done.stderr}")
-        self.said = done.stderr
-        return done.stdout
-
-    def settings(self, **more):
-        return {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
+class Case(recorded_case.Case):
+    megascope, mpirun, processor = MEGASCOPE, MPIRUN, PROCESSOR
 
     def record(self, *words, ranks=2, **more):
-        return self.call(*MPIRUN, *launch.setting(MPIRUN, **self.settings(**more)), "-n", str(ranks), HOOKED, *map(str, words))
+        return self.record_ranks(ranks, HOOKED, *words, **more)
 
     def record_alone(self, *words, **more):
-        return self.call(ALONE, *map(str, words), **self.settings(**more))
-
-    def report(self, folder=None):
-        return json.loads(self.call(MEGASCOPE, "report", folder or self.run_folder, "--json"))
-
-    def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
-            return json.load(file)
-
-    def counts(self, report):
-        return {name: row["count"] for name, row in report["regions"].items()}
-
-    def query(self, trace, sql):
-        if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
-            self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
-        result = subprocess.run(["node", os.path.join(TOOLS, "trace_processor", "query.mjs"), trace, sql], capture_output=True, text=True,
-                                check=False, env={**os.environ, "TRACE_PROCESSOR": PROCESSOR})
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return json.loads(result.stdout)
+        return self.call(ALONE, *words, **self.settings(**more))
 
 
 class WithMpi(Case):
@@ -111,12 +68,6 @@ class WithMpi(Case):
         self.assertEqual(counts["b"], 2 * (1 + 256))
         self.judge_otf2()
 
-    def judge_otf2(self):
-        judged = subprocess.run(["/usr/bin/python3", os.path.join(TOOLS, "check_otf2.py"), os.path.join(self.run_folder, "trace.otf2")],
-                                capture_output=True, text=True, check=False)
-        self.assertEqual(judged.returncode, 0, judged.stdout[-3000:] + judged.stderr[-3000:])
-        return json.loads(judged.stdout)
-
     def test_otf2_has_regions_with_their_numbers_counters_and_marks(self):
         self.record(STEPS, MEGASCOPE_EXPORT="otf2")
         self.judge_otf2()
@@ -146,25 +97,21 @@ class WithMpi(Case):
         self.record(STEPS, MEGASCOPE_EXPORT="perfetto")
         trace = os.path.join(self.run_folder, "trace.perfetto-trace")
         self.assertTrue(os.path.exists(trace), os.listdir(self.run_folder))
-        rows = self.query(trace, "select s.depth as depth, p.name as parent, count(*) as n from slice s left join slice p on p.id = s.parent_id "
-                                 "where s.name in ('MPI_Allreduce', 'backward', 'forward', 'step') group by s.name order by s.depth")
+        rows = self.query("select s.depth as depth, p.name as parent, count(*) as n from slice s left join slice p on p.id = s.parent_id "
+                          "where s.name in ('MPI_Allreduce', 'backward', 'forward', 'step') group by s.name order by s.depth")
         self.assertEqual([(row["depth"], row["parent"], row["n"]) for row in rows],
                          [(0, None, 2 * STEPS), (1, "step", 4 * STEPS), (2, "forward", 4 * STEPS), (3, "backward", 4 * STEPS)])
-        values = self.query(trace, "select value, t.name as name, t.unit as unit from counter c join counter_track t on t.id = c.track_id order by ts")
+        values = self.query("select value, t.name as name, t.unit as unit from counter c join counter_track t on t.id = c.track_id order by ts")
         self.assertEqual({(row["name"], row["unit"]) for row in values}, {("loss", "nats")})
         self.assertEqual(sorted(row["value"] for row in values), sorted(2 * [1.0 / (step + 1) for step in range(STEPS)]))
-        marks = self.query(trace, "select dur from slice where name = 'checkpoint'")
+        marks = self.query("select dur from slice where name = 'checkpoint'")
         self.assertEqual([row["dur"] for row in marks], [0, 0])
-        errors = self.query(trace, "select name, value from stats where severity in ('error', 'data_loss') and value > 0")
+        errors = self.query("select name, value from stats where severity in ('error', 'data_loss') and value > 0")
         self.assertEqual(errors, [])
 
     def test_chrome_shows_the_same(self):
         self.record(STEPS, MEGASCOPE_EXPORT="chrome")
-        name = next(name for name in os.listdir(self.run_folder) if name.startswith("trace.json"))
-        opened = gzip.open if name.endswith(".gz") else open
-        with opened(os.path.join(self.run_folder, name), "rt", encoding="utf-8") as file:
-            events = json.load(file)
-        events = events["traceEvents"] if isinstance(events, dict) else events
+        events = self.events()
         count = lambda ph, name: sum(event["ph"] == ph and event.get("name") == name for event in events)  # noqa: E731
         self.assertEqual((count("X", "step"), count("X", "forward"), count("C", "loss"), count("i", "checkpoint")),
                          (2 * STEPS, 4 * STEPS, 2 * STEPS, 2))
@@ -203,8 +150,9 @@ class WithMpi(Case):
     def test_steps_of_a_window_are_recorded_exactly(self):
         for start, interval, count in ((0, 1, 1), (2, 1, 1), (1, 3, 1), (2, 4, 2), (0, 4, 1), (9, 1, 1), (5, 2, 3)):
             self.run_folder = os.path.join(self.folder, f"{start}-{interval}-{count}")
-            self.record(10, MEGASCOPE_STEP_START=start, MEGASCOPE_STEP_INTERVAL=interval, MEGASCOPE_STEP_COUNT=count)
+            said = self.record(10, MEGASCOPE_STEP_START=start, MEGASCOPE_STEP_INTERVAL=interval, MEGASCOPE_STEP_COUNT=count)
             wanted = [s for s in range(10) if s >= start and (s - start) % interval < count]
+            self.assertEqual(said.splitlines(), [f"recording {int(9 in wanted)}, afterwards 0, saved -1"] * 2)
             self.assertEqual(self.steps_of(0), wanted, (start, interval, count))
             report = self.report()
             allreduces = 4 * len(wanted)
@@ -235,13 +183,7 @@ class WithMpi(Case):
         self.assertEqual(self.counts(self.report())["step"], 1 + 2 + 1)
 
     def steps_of(self, rank):
-        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
-        name = next(name for name in os.listdir(self.run_folder) if name.startswith("trace.json"))
-        opened = gzip.open if name.endswith(".gz") else open
-        with opened(os.path.join(self.run_folder, name), "rt", encoding="utf-8") as file:
-            events = json.load(file)
-        events = events["traceEvents"] if isinstance(events, dict) else events
-        return [event["args"]["step"] for event in events if event["ph"] == "X" and event["name"] == "step" and event["pid"] == rank]
+        return [event["args"]["step"] for event in self.events() if event["ph"] == "X" and event["name"] == "step" and event["pid"] == rank]
 
 
 class WithoutMpi(Case):
@@ -266,24 +208,35 @@ class WithoutMpi(Case):
         report = self.report(joined)
         self.assertEqual(report["ranks"], 2)
         self.assertEqual(self.counts(report)["step"], 2 * STEPS)
-        analyzed = subprocess.run([MEGASCOPE, "analyze", joined, "--json"], capture_output=True, text=True, check=False)
-        self.assertIn(analyzed.returncode, (0, 1), analyzed.stderr)  # 1: one of them is slow
-        self.assertEqual(json.loads(analyzed.stdout)["steps"], STEPS)
+        self.assertEqual(self.analyzed(joined)["steps"], STEPS)
 
     def test_without_the_library_and_switched_off(self):
         self.assertEqual(self.call(ALONE, "1"), "recording 0, afterwards 0, saved -1\n")
         self.assertEqual(self.record_alone(1, MEGASCOPE_ENABLE=0), "recording 0, afterwards 0, saved -1\n")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_where_the_library_is_only_named_to_nvtx_hooks_find_it(self):
+        settings = self.settings(NVTX_INJECTION64_PATH=self.library)
+        del settings["LD_PRELOAD"]
+        self.assertEqual(self.call(ALONE, STEPS, **settings), "recording 1, afterwards 1, saved 0\n")
+        self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
+        self.run_folder += "2"
+        settings["MEGASCOPE_OUT"] = self.run_folder
+        self.call(HOOKED, STEPS, **settings)
+        self.assertIn("calls of MPI are not recorded: the library was not preloaded", self.said)
+        self.assertEqual(self.counts(self.report())["step"], STEPS)
+
+    def test_another_tool_of_nvtx_is_not_opened(self):
+        copy = os.path.join(self.folder, "libtool.so")
+        shutil.copy(self.library, copy)
+        for other in (copy, "/nowhere/libmegascope.so", "libmegascope.so.of.nobody", ""):
+            self.assertEqual(self.call(ALONE, 1, NVTX_INJECTION64_PATH=other), "recording 0, afterwards 0, saved -1\n")
+
     def test_a_kill_keeps_what_was_told(self):
         self.call(ALONE, str(STEPS), "kill", code=-9, **self.settings())
         self.call(MEGASCOPE, "recover", self.run_folder)
         self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS + 1, "backward": 2 * STEPS})
-        self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
-        with gzip.open(os.path.join(self.run_folder, "trace.json.gz"), "rt", encoding="utf-8") as file:
-            events = json.load(file)
-        events = events["traceEvents"] if isinstance(events, dict) else events
-        unfinished = [event["name"] for event in events if event.get("args", {}).get("unfinished")]
+        unfinished = [event["name"] for event in self.events() if event.get("args", {}).get("unfinished")]
         self.assertEqual(unfinished, ["step", "forward"])
 
     def test_fork_and_threads(self):
@@ -293,11 +246,16 @@ class WithoutMpi(Case):
         self.record_alone(1, "threads")
         self.assertEqual(self.counts(self.report())["of a thread"], 80 * 101)
 
-    def test_a_child_that_was_forked_before_the_first_hook_records_nothing(self):
+    def test_a_child_that_was_forked_before_the_first_hook_records_for_itself(self):
         self.record_alone(STEPS, "forkfirst")
-        self.assertEqual(self.counts(self.report()), {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
-        self.assertEqual(os.listdir(self.folder), ["run"])
+        child, parent = (self.counts(self.report(os.path.join(self.folder, name))) for name in sorted(os.listdir(self.folder)))
+        self.assertEqual(child, {"step": 1, "forward": 2, "backward": 2, "child": 1})
+        self.assertEqual(parent, {"step": STEPS, "forward": 2 * STEPS, "backward": 2 * STEPS})
+
+    def test_hooks_in_a_librarys_constructor_begin_the_recording(self):
+        self.call(ALONE, "1", **{**self.settings(), "LD_PRELOAD": f"{self.library} {AT_LOAD}"})
+        self.assertEqual(self.counts(self.report()), {"at load": 1, "step": 1, "forward": 2, "backward": 2})
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()

@@ -3,51 +3,24 @@
   languages_test.py MEGASCOPE SHOWN TOLD_FORTRAN|- TOOLS MPIRUN...
 """
 
-import gzip
 import json
 import math
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 MEGASCOPE, SHOWN, FORTRAN, TOOLS, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, TOOLS)
-import launch  # noqa: E402
+import recorded_case  # noqa: E402
+import told_skips  # noqa: E402
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="hooks_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
-
-    def call(self, *command, codes=(0,)):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, timeout=100)
-        self.assertIn(done.returncode, codes, f"{command}\n{done.stdout}{done.stderr}")
-        self.said = done.stderr
-        return done.stdout
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
 
     def record(self, program, *words, ranks=4, **more):
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
-        return self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), program, *words)
-
-    def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
-            return json.load(file)
-
-    def events(self):
-        with gzip.open(os.path.join(self.run_folder, "trace.json.gz"), "rt", encoding="utf-8") as file:
-            events = json.load(file)
-        return events["traceEvents"] if isinstance(events, dict) else events
-
-    def analyzed(self):
-        return json.loads(self.call(MEGASCOPE, "analyze", self.run_folder, "--json", codes=(0, 1)))  # 1: the machine slowed a rank
+        return self.record_ranks(ranks, program, *words, **more)
 
 
 class Cpp(Case):
@@ -110,21 +83,36 @@ class Cpp(Case):
         shutil.rmtree(self.run_folder)
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TRACE="full"), "wants 1 1 1\n")
 
+    def test_statistics_of_a_kind_only(self):
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_TENSORS="h.*@grad_reduced+@input_tokens+*@no_kind", MEGASCOPE_EXPORT="chrome"),
+                         "wants 1 1 1\n")  # "other" may be shown as input tokens
+        told = {event["name"] for event in self.events() if event["ph"] == "C" and not event["name"].startswith(("step/", "all/"))}
+        self.assertEqual({name.rpartition("/")[0] for name in told}, {"h.grad/grad_reduced"}, told)
+        self.assertEqual(self.said.count("MEGASCOPE_TENSORS"), 1, self.said)
+        self.assertIn("MEGASCOPE_TENSORS: *@no_kind is passed over: no_kind is no kind of tensor; there are weight, weight_updated, ", self.said)
+
+    def test_an_unknown_kind_is_a_bad_option(self):
+        settings = {"MEGASCOPE_TENSORS": "*@grad_redused", "MEGASCOPE_STRICT": "1"}
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, code=None, **settings), "")
+        self.assertIn("*@grad_redused is passed over: grad_redused is no kind of tensor: did you mean grad_reduced?", self.said)
+        settings["MEGASCOPE_STRICT"] = "0"
+        self.assertEqual(self.record(SHOWN, "tensors", ranks=1, **settings), "wants 0 0 0\n")
+
     def test_tensors_that_nobody_asked_for_leave_nothing(self):
         self.assertEqual(self.record(SHOWN, "tensors", ranks=1, MEGASCOPE_EXPORT="chrome"), "wants 0 0 0\n")
         self.assertEqual([event for event in self.events() if event["ph"] in "Ci"], [])
 
     def test_bad_tensors_are_refused_and_counted(self):
         self.record(SHOWN, "bad", ranks=1, MEGASCOPE_TRACE="full", MEGASCOPE_TENSORS="*")
-        self.assertEqual(self.stored_report()["losses"]["refused"], 13)
+        self.assertEqual(self.stored_report()["losses"]["refused"], 14)
 
 
 @unittest.skipIf(FORTRAN == "-", "there is no Fortran compiler for this MPI library")
 class Fortran(Case):
     def test_everything_arrives(self):
-        self.record(FORTRAN, ranks=2, MEGASCOPE_EXPORT="chrome")
+        self.record(FORTRAN, ranks=2, MEGASCOPE_EXPORT="chrome", MEGASCOPE_TENSORS="h.*", MEGASCOPE_CONTROL="off")
         self.assertEqual({name: row["count"] for name, row in self.stored_report()["regions"].items()}, {"step": 10, "forward": 8})
-        self.assertEqual(sum(self.stored_report()["losses"].values()), 0)
+        self.assertEqual({cause: count for cause, count in self.stored_report()["losses"].items() if count}, {"refused": 2})
         events = [event for event in self.events() if event["pid"] == 1]
         self.assertEqual([event["args"]["step"] for event in events if event["ph"] == "X" and event["name"] == "step"], [0, 1, 2, 3, 4])
         self.assertEqual([event["args"]["layer"] for event in events if event["ph"] == "X" and event["name"] == "forward"], [0, 1, 2, 3])
@@ -133,4 +121,4 @@ class Fortran(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()

@@ -1,6 +1,11 @@
+#include "tests/hooks/no_runtime.h"
+
 #include "core/lifecycle/runtime.h"
 
 namespace megascope {
+
+std::vector<std::string> complaints;
+
 namespace {
 
 /// Nobody begins a recording by itself in tests.
@@ -18,7 +23,7 @@ class NoRuntime final : public Runtime {
   void end(Collective*, const Company&) override {}
   void hook_called() override {}
   void aborting() override {}
-  void complain(const std::string&) override {}
+  void complain(const std::string& message) override { complaints.push_back(message); }
 
  private:
   std::string name_;

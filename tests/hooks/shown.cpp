@@ -64,7 +64,7 @@ void show_tensors() {
   megascope_tensor(&view);
 }
 
-// Each is refused: ten of them.
+// Each is refused: fourteen of them.
 void show_bad() {
   const std::int64_t shape[] = {4};
   float values[4] = {};
@@ -86,6 +86,8 @@ void show_bad() {
   with([](auto& view) { view.shape[0] = std::int64_t{1} << 62; });
   const std::int64_t far[] = {std::int64_t{1} << 60};
   with([&far](auto& view) { view.strides = far; });
+  const std::int64_t apart[] = {std::int64_t{1} << 40, std::int64_t{1} << 40};  // each for itself could be
+  with([&apart](auto& view) { view.dimensions = 2, view.shape[0] = view.shape[1] = std::int64_t{1} << 24, view.strides = apart; });
   with([](auto& view) { view.is_split = 1, view.split_dimension = 1; });
   with([](auto& view) { view.blocks[0] = -1; });
 }

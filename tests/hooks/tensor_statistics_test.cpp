@@ -199,6 +199,94 @@ TEST(TensorStatistics, ShapesOfTheSameElementsGiveTheSame) {
   EXPECT_NEAR(padded.sum, sum, 1e-9);
 }
 
+TEST(TensorStatistics, RowsJoinWhateverTheSignOfTheirStrides) {
+  std::vector<double> values(600);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 37 % 101) - 50.0;
+  const auto sum_of = [&](const double* origin, std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
+    const TensorStatistics found = statistics_of(origin, ElementType::kFloat64, extents, strides);
+    std::uint64_t elements = 1;
+    for (const std::uint64_t extent : extents) elements *= extent;
+    EXPECT_EQ(found.count, elements);
+    return found.sum;
+  };
+  const auto wanted = [&](std::initializer_list<std::size_t> indices) {
+    double sum = 0.0;
+    for (const std::size_t i : indices) sum += values[i];
+    return sum;
+  };
+  const double* const end = values.data() + 599;
+  double whole = 0.0;
+  for (const double value : values) whole += value;
+  EXPECT_EQ(sum_of(values.data(), {3, 200}, {200, 1}), whole);
+  EXPECT_EQ(sum_of(end, {3, 200}, {-200, -1}), whole);                             // joined, backwards
+  EXPECT_EQ(sum_of(values.data() + 400, {3, 200}, {-200, 1}), whole);              // not joined
+  EXPECT_EQ(sum_of(values.data() + 199, {3, 200}, {200, -1}), whole);
+  EXPECT_EQ(sum_of(values.data(), {3, 1, 200}, {200, -7, 1}), whole);              // through a dimension of one index
+  EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {3, 1}), wanted({10, 11, 13, 14})); // and what looks like joined rows and is none
+  EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {2, -1}), wanted({10, 9, 12, 11}));
+  EXPECT_EQ(sum_of(values.data() + 10, {2, 2}, {-2, 1}), wanted({10, 11, 8, 9}));
+  EXPECT_EQ(sum_of(values.data(), {3, 5, 200}, {200, 0, 1}), 5 * whole);           // joined across repeats
+  EXPECT_EQ(sum_of(values.data(), {5, 3, 200}, {0, 200, 1}), 5 * whole);
+  EXPECT_EQ(sum_of(end, {3, 200, 5}, {-200, -1, 0}), 5 * whole);
+  EXPECT_EQ(sum_of(values.data() + 10, {2, 3, 2}, {0, 1, 0}), 4 * wanted({10, 11, 12}));
+}
+
+TEST(TensorStatistics, WhatIsRepeatedIsReadOnce) {
+  // Each would take hours, or for ever.
+  const std::array<float, 3> values{-1.5F, std::numeric_limits<float>::quiet_NaN(), 2.0F};
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
+  const auto take = [&](std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
+    return statistics_of(values.data(), ElementType::kFloat32, extents, strides);
+  };
+  const TensorStatistics one = take({kMany}, {0});
+  EXPECT_EQ(one.count, kMany);
+  EXPECT_EQ(one.sum, -1.5 * 0x1p40);
+  EXPECT_EQ(one.norm(), 1.5 * 0x1p20);
+  EXPECT_EQ(one.mean(), -1.5);
+  const TensorStatistics rows = take({kMany, 3}, {0, 1});
+  EXPECT_EQ(rows.count, 3 * kMany);
+  EXPECT_EQ(rows.nan_count, kMany);
+  EXPECT_EQ(rows.finite_count(), 2 * kMany);
+  EXPECT_EQ(rows.min, -1.5);
+  EXPECT_EQ(rows.max, 2.0);
+  EXPECT_EQ(rows.mean(), 0.25);
+  const TensorStatistics most = take({kMany, 3, kMany}, {0, 1, 0});
+  EXPECT_EQ(most.count, UINT64_MAX / 3 * 3);
+  EXPECT_EQ(most.nan_count, UINT64_MAX / 3);
+  EXPECT_EQ(most.mean(), 0.25);
+  EXPECT_EQ(take({kMany, 0}, {0, 1}).count, 0u);
+  EXPECT_EQ(take({0, kMany}, {0, 0}).count, 0u);
+}
+
+TEST(TensorStatistics, TheGreatestNumbersAreTheirOwnMinAndMax) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  for (const std::size_t elements : {1U, 8U, 128U, 300U}) {
+    for (const double value : {kMost, -kMost}) {
+      const TensorStatistics found = of(std::vector<double>(elements, value), ElementType::kFloat64);
+      EXPECT_EQ(found.min, value);
+      EXPECT_EQ(found.max, value);
+    }
+  }
+}
+
+TEST(TensorStatistics, TheErrorOfSumsIsWithinItsBoundWhateverTheRows) {
+  // A sum of 2^53 stays what it is when 1 is added, or less: the lane that has it loses its share, and no other does.
+  constexpr std::size_t kElements = 1U << 18;
+  std::vector<double> values(kElements, 0.5);
+  values[0] = 0x1p53;
+  const long double exact = 0x1p53L + (kElements - 1) / 2.0L;
+  const auto error_of = [&](std::vector<std::uint64_t> extents, std::vector<std::int64_t> strides) {
+    const TensorStatistics found = statistics_of(values.data(), ElementType::kFloat64, extents, strides);
+    return static_cast<double>(std::abs(static_cast<long double>(found.sum) - exact));
+  };
+  const double bound = (kElements / 8.0 + 16.0) * 0x1p-53 * static_cast<double>(exact);
+  const auto all = static_cast<std::int64_t>(kElements);
+  EXPECT_LE(error_of({kElements}, {1}), bound);
+  EXPECT_LE(error_of({kElements / 2, 2}, {1, all / 2}), bound);  // rows of two, of one and of blocks with a rest
+  EXPECT_LE(error_of({2, kElements / 2}, {all / 2, 1}), bound);
+  EXPECT_LE(error_of({64, 2, kElements / 128}, {1, all / 2, 64}), bound);
+}
+
 TEST(TensorStatistics, PartsMerge) {
   const TensorStatistics first = of<double>({1, kNan}, ElementType::kFloat64);
   TensorStatistics all = of<double>({-3, kInfinity}, ElementType::kFloat64);

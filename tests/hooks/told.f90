@@ -27,5 +27,9 @@ program told
   call megascope_step_begin(4_c_int64_t)
   call megascope_step_end()
   if (megascope_is_recording() /= 1) stop 2
+  if (len(megascope_last_error()) /= 0) stop 3
+  if (megascope_wants_tensor() /= 1 .or. megascope_wants_tensor("h.weight  ") /= 1 .or. megascope_wants_tensor("x") /= 0) stop 4
+  if (megascope_group_set("a b", 0, 1) /= -1) stop 5
+  if (index(megascope_last_error(), "group") == 0) stop 6
   call MPI_Finalize(ierror)
 end program told

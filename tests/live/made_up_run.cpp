@@ -9,7 +9,7 @@
 #include "core/record/hash.h"
 #include "kernels/tiles.h"
 #include "plugin/tensors/live_tail.h"
-#include "plugin/tensors/matches.h"
+#include "plugin/tensors/tensor_choice.h"
 
 namespace megascope::test {
 namespace {

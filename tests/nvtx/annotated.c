@@ -1,6 +1,7 @@
 /* A program annotated with NVTX: with MPI, or with ANNOTATED_WITHOUT_MPI without it.
- *   annotated STEPS [MODE]   MODE: plain, ranges, misuse, names, threads, fork, early, kill, leak */
+ *   annotated STEPS [MODE]   MODE: plain, ranges, misuse, steps, names, threads, fork, early, kill, leak */
 #define _GNU_SOURCE
+#include <megascope/megascope.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
@@ -224,6 +225,26 @@ static void run_leak(void) {
   for (int i = 0; i < 20000; ++i) nvtxRangeStartA("leaked");
 }
 
+/* Ranges that are pushed in one step and popped in the next, and one around all, which ends inside of the last. */
+static void run_steps(void) {
+  const nvtxDomainHandle_t other = nvtxDomainCreateA("other");
+  nvtxEventAttributes_t whole = event("whole");
+  EXPECT(nvtxDomainRangePushEx(other, &whole) == 0);
+  for (int step = 0; step < steps; ++step) {
+    megascope_step_begin(step);
+    exchange();
+    if (step > 0) EXPECT(nvtxRangePop() == 0);
+    usleep(200);
+    exchange();
+    EXPECT(nvtxRangePushA("across") == 0);
+    usleep(200);
+    exchange();
+  }
+  EXPECT(nvtxDomainRangePop(other) == 0);
+  megascope_step_end();
+  EXPECT(nvtxRangePop() == 0);
+}
+
 int main(int argc, char** argv) {
   if (argc > 1) steps = atoi(argv[1]);
   if (argc > 2) mode = argv[2];
@@ -238,6 +259,7 @@ int main(int argc, char** argv) {
     if (is("plain")) run_plain();
     if (is("ranges")) run_ranges();
     if (is("misuse")) run_misuse();
+    if (is("steps")) run_steps();
     if (is("names")) run_names();
     if (is("threads")) run_threads();
     if (is("fork")) run_fork();

@@ -3,87 +3,36 @@
   nvtx_test.py MEGASCOPE ANNOTATED ANNOTATED_ALONE SCOPED TOOLS TRACE_PROCESSOR MPIRUN...
 """
 
-import gzip
-import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
 
 MEGASCOPE, ANNOTATED, ALONE, SCOPED, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, TOOLS)
-import launch  # noqa: E402
+import recorded_case  # noqa: E402
+import told_skips  # noqa: E402
 
-LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "RANK", "WORLD_SIZE", "MEGASCOPE_", "NVTX_")
 STEPS = 5
 WIDE = "gr\u00f6\u00dfe \u2264 \U0001F600"
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="nvtx_test.")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.run_folder = os.path.join(self.folder, "run")
-
-    def environment(self, **more):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        return {**clean, **{name: str(value) for name, value in more.items()}}
-
-    def call(self, *command, code=0, **more):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False, errors="replace", timeout=100,
-                              env=self.environment(**more))
-        self.assertEqual(done.returncode, code, f"{command}\n{done.stdout}{done.stderr}")
-        self.said = done.stderr
-        return done.stdout
+class Case(recorded_case.Case):
+    megascope, mpirun, processor = MEGASCOPE, MPIRUN, PROCESSOR
 
     def settings(self, preload=True, **more):
-        loaded = {"LD_PRELOAD": LIBRARY} if preload else {}
-        return {"NVTX_INJECTION64_PATH": LIBRARY, "MEGASCOPE_OUT": self.run_folder, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off",
-                **loaded, **more}
+        loaded = super().settings(**{"NVTX_INJECTION64_PATH": self.library, **more})
+        if not preload:
+            del loaded["LD_PRELOAD"]
+        return loaded
 
     def record(self, *words, ranks=2, **more):
-        return self.call(*MPIRUN, *launch.setting(MPIRUN, **self.settings(**more)), "-n", str(ranks), ANNOTATED, *map(str, words))
+        return self.record_ranks(ranks, ANNOTATED, *words, **more)
 
     def record_alone(self, *words, program=ALONE, code=0, **more):
-        return self.call(program, *map(str, words), code=code, **self.settings(**more))
-
-    def report(self, folder=None):
-        return json.loads(self.call(MEGASCOPE, "report", folder or self.run_folder, "--json"))
-
-    def stored_report(self):
-        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
-            return json.load(file)
+        return self.call(program, *words, code=code, **self.settings(**more))
 
     def counts(self, report):
-        return {name: row["count"] for name, row in report["regions"].items() if name != "probe"}
-
-    def events(self):
-        trace = os.path.join(self.run_folder, "trace.json.gz")
-        if not os.path.exists(trace):
-            self.call(MEGASCOPE, "export", self.run_folder, "--format", "chrome", "--no-findings")
-        with gzip.open(trace, "rt", encoding="utf-8", errors="replace") as file:
-            events = json.load(file)
-        return events["traceEvents"] if isinstance(events, dict) else events
-
-    def judge_otf2(self):
-        judged = subprocess.run(["/usr/bin/python3", os.path.join(TOOLS, "check_otf2.py"), os.path.join(self.run_folder, "trace.otf2")],
-                                capture_output=True, text=True, check=False)
-        self.assertEqual(judged.returncode, 0, judged.stdout[-3000:] + judged.stderr[-3000:])
-        return json.loads(judged.stdout)
-
-    def query(self, sql):
-        if not os.path.exists(os.path.join(PROCESSOR, "trace_processor.wasm")) or not shutil.which("node"):
-            self.skipTest("there is no trace processor: tests/tools/trace_processor/fetch.sh")
-        trace = os.path.join(self.run_folder, "trace.perfetto-trace")
-        result = subprocess.run(["node", os.path.join(TOOLS, "trace_processor", "query.mjs"), trace, sql], capture_output=True, text=True,
-                                check=False, env={**os.environ, "TRACE_PROCESSOR": PROCESSOR})
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return json.loads(result.stdout)
+        return {name: count for name, count in super().counts(report).items() if name != "probe"}
 
 
 PLAIN = {"train": STEPS, "solver:factorize": STEPS, WIDE: STEPS, "backward": STEPS}
@@ -107,6 +56,11 @@ class WithMpi(Case):
             self.assertEqual(said.splitlines(), ["recorded 0"] * 2)
             self.assertEqual(self.report()["regions"], {})
         self.assertEqual(self.call(*MPIRUN, "-n", "2", ANNOTATED, "1").splitlines(), ["recorded 0"] * 2)
+
+    def test_steps_that_ranges_cross_are_those_that_are_judged(self):
+        self.record(12, "steps")
+        analyzed = self.analyzed()
+        self.assertEqual((analyzed["steps"], analyzed["steps_are"]), (12, "told"))
 
     def test_ranges_before_mpi_and_behind_it_are_passed_over(self):
         self.record(1, "early", ranks=1)
@@ -164,7 +118,7 @@ class Alone(Case):
 
     def test_another_copy_of_the_library_hands_over(self):
         copy = os.path.join(self.folder, "libmegascope.so")
-        shutil.copy(LIBRARY, copy)
+        shutil.copy(self.library, copy)
         self.record_alone(STEPS, NVTX_INJECTION64_PATH=copy)
         self.assertEqual(self.counts(self.report()), PLAIN)
         self.assertEqual(sorted(os.listdir(self.folder)), ["libmegascope.so", "run"])
@@ -200,6 +154,18 @@ class Alone(Case):
                              {"a": 1, "b": 1, "(no message)": 5, "deep": 255, "other:crossing": 1, "inner": 1, "never popped": 1, "x\ufffd\ufffdy": 1})
         inner = [event.get("args", {}) for event in self.events() if event["ph"] == "X" and event["name"] == "inner"]
         self.assertEqual(inner, [{}, {"continued": 1}])
+        self.judge_otf2()
+
+    def test_ranges_across_boundaries_of_steps(self):
+        self.record_alone(STEPS, "steps", MEGASCOPE_EXPORT="otf2")
+        report = self.stored_report()
+        self.assertEqual(sum(report["losses"].values()), 0)
+        for counts in (self.counts(report), self.counts(self.report())):
+            self.assertEqual(counts, {"step": STEPS, "across": STEPS, "other:whole": 1})
+        pieces = [event["args"] for event in self.events() if event["ph"] == "X" and event["name"] == "step"]
+        self.assertEqual([piece["step"] for piece in pieces if "continued" not in piece], list(range(STEPS)))
+        # Each but the first goes on behind the pop in it, and the last behind that of the range around all.
+        self.assertEqual([piece["step"] for piece in pieces if "continued" in piece], [*range(1, STEPS), STEPS - 1])
         self.judge_otf2()
 
     def test_more_names_than_are_told_apart(self):
@@ -254,4 +220,4 @@ class Alone(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()

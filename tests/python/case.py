@@ -10,8 +10,11 @@ import tempfile
 import textwrap
 import unittest
 
-MEGASCOPE, *MPIRUN = sys.argv[1:]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "tests", "tools"))
+import told_skips  # noqa: E402
+
+MEGASCOPE, *MPIRUN = sys.argv[1:]
 PACKAGES = os.path.join(SOURCE, "python")
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 PYTHON = sys.executable
@@ -93,4 +96,4 @@ class Case(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()

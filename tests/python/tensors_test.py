@@ -3,6 +3,9 @@
   tensors_test.py MEGASCOPE
 """
 
+import importlib.util
+import json
+import os
 import unittest
 
 from case import Case, main
@@ -84,6 +87,14 @@ class Arrays(Case):
         self.check("booleans/other", [1, 0, 1])
         self.assertEqual(self.losses(), {})
 
+    def test_what_is_repeated_without_end_takes_no_time(self):
+        self.record("""
+            import megascope, numpy
+            megascope.tensor("wide", numpy.broadcast_to(numpy.float32(2.5), (1 << 40,)))
+            """, MEGASCOPE_TENSORS="*")
+        self.assertEqual(self.statistics("wide/other"), {"count": 2.0**40, "nan": 0, "infinite": 0, "min": 2.5, "max": 2.5, "mean": 2.5, "norm": 2.5 * 2.0**20})
+        self.assertEqual(self.losses(), {})
+
     def test_what_is_no_tensor_is_refused(self):
         self.record("""
             import megascope, numpy
@@ -97,7 +108,8 @@ class Arrays(Case):
                          numpy.zeros(2, "f4,i1")["f0"], numpy.datetime64(1, "s"), numpy.zeros((1,) * 9), Rude(), Deleted(), None, "text",
                          object(), [1.0, 2.0], 1j, 10**400, lambda: 0):
                 megascope.tensor("none", none)
-            megascope.tensor("x", values, kind="none")
+            for kind in ("none", [], {}, Rude(), None):
+                megascope.tensor("x", values, kind=kind)
             megascope.tensor("x", values, split=1)
             megascope.tensor("x", values, split="a")
             megascope.tensor("x", values, blocks=(1, 2, 3, 4, 5))
@@ -106,7 +118,7 @@ class Arrays(Case):
             megascope.tensor("x", values, layer="a", micro_batch=2**40)   # as if not told
             megascope.tensor("x", values, blocks=(1, 2), split=0)
             """, MEGASCOPE_TENSORS="*")
-        self.assertEqual(self.losses(), {"refused": 16 + 6})
+        self.assertEqual(self.losses(), {"refused": 16 + 5 + 5})
         self.check("x/other", [0, 1, 2, 3, 4, 5])
 
     def test_of_a_device_nothing_is_read(self):
@@ -150,6 +162,29 @@ class Arrays(Case):
                 del values
                 print(gone() is None)
             """, MEGASCOPE_TENSORS="*", MEGASCOPE_TRACE="full"), "True\n" * 3)
+
+
+@unittest.skipUnless(importlib.util.find_spec("mpi4py"), "there is no mpi4py")
+class OverAllRanks(Case):
+    def test_the_group_along_which_a_tensor_is_split_is_told(self):
+        self.record("""
+            import array
+            from mpi4py import MPI
+            import megascope
+            megascope.group("dp", 0, 1)
+            for i in range(3):
+                with megascope.step(i):
+                    values = array.array("d", [3.0, 4.0])
+                    megascope.tensor("moment", values, kind="exp_avg", split=0, split_group="dp")
+                    megascope.tensor("experts", values, split=0, split_group="ep")
+                    megascope.tensor("odd", values, split=0, split_group=object())   # as if not told
+            """, MEGASCOPE_TENSORS="*")
+        self.assertEqual(self.statistics("moment/exp_avg")["global norm"], 5)
+        self.assertNotIn("global norm", self.statistics("experts/other"))
+        with open(os.path.join(self.run_folder, "report.json"), encoding="utf-8") as file:
+            notes = json.load(file)["notes"]
+        self.assertEqual([note for note in notes if "group that was not told" in note],
+                         ["statistics over all ranks were left out 6 times: a tensor is split along a group that was not told (first: experts along ep)"])
 
 
 if __name__ == "__main__":

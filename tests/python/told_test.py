@@ -6,7 +6,7 @@
 import collections
 import os
 
-from case import Case, main
+from case import LIBRARY, MEGASCOPE, Case, main
 
 STEPS = 5
 TOLD = f"""
@@ -52,6 +52,14 @@ class Told(Case):
                          [{"micro_batch": m, "layer": 3} for _ in range(STEPS) for m in range(2)])
         self.assertEqual([event["args"]["value"] for event in events if event["ph"] == "C"], [1 / (i + 1) for i in range(STEPS)])
         self.assertEqual([event["name"] for event in events if event["ph"] == "i"], ["done"])
+
+    def test_where_the_library_is_only_named_to_nvtx_it_is_found(self):
+        settings = self.settings(NVTX_INJECTION64_PATH=LIBRARY)
+        del settings["LD_PRELOAD"]
+        self.assertEqual(self.bare(TOLD, **settings), "True\nTrue True ''\n")
+        self.assertEqual(self.counts()["forward"], 2 * STEPS)
+        self.assertEqual(self.bare(TOLD, NVTX_INJECTION64_PATH="/nowhere/libmegascope.so"), "False\nFalse False ''\n")
+        self.assertEqual(self.bare(TOLD, NVTX_INJECTION64_PATH="/nowhere/tool.so"), "False\nFalse False ''\n")
 
     def test_importing_needs_and_begins_nothing(self):
         said = self.record("import sys, megascope; print('numpy' in sys.modules, 'torch' in sys.modules)")
@@ -148,6 +156,22 @@ class Told(Case):
                 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             """), "False False\n7\n")
         self.assertEqual(self.counts(), {"before": 1, "both": 1})
+
+    def test_workers_that_were_forked_before_anything_was_told_record_for_themselves(self):
+        self.record("""
+            import megascope, multiprocessing
+            def work(number):
+                with megascope.region(f"worker {number}"): pass
+            workers = [multiprocessing.get_context("fork").Process(target=work, args=(number,)) for number in range(2)]
+            for worker in workers: worker.start()
+            for worker in workers: worker.join()
+            assert [worker.exitcode for worker in workers] == [0, 0]
+            """)
+        folders = [os.path.join(self.folder, name) for name in os.listdir(self.folder)]
+        for folder in folders:
+            self.call(MEGASCOPE, "recover", folder)  # such workers end by os._exit()
+        told = [self.counts(self.report(folder)) for folder in folders]
+        self.assertCountEqual(told, [{"worker 0": 1}, {"worker 1": 1}])
 
     def test_a_hundred_thousand_names(self):
         self.assertEqual(self.record("""

@@ -16,6 +16,9 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(os.path.dirname(HERE), "tools"))
+import told_skips  # noqa: E402
+
 BUILD, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 NEEDED = ("srun", "slurmctld", "slurmd", "munged")
 SKIPPED = 77
@@ -215,15 +218,6 @@ class Case(unittest.TestCase):
         self.assertEqual(sum(report["losses"].values()), 0)
 
 
-class Result(unittest.TextTestResult):
-    """Says skips in the form that scripts/run_ctest.py reads."""
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        name = type(test).__name__ + "." + test._testMethodName  # pylint: disable=protected-access
-        print(f"{name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)", flush=True)
-
-
 def main(**settings):
     """Runs the calling module's tests on a cluster of their own."""
     missing = [name for name in NEEDED if shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin:" + os.environ["PATH"]) is None]
@@ -240,7 +234,7 @@ def main(**settings):
         sys.exit(SKIPPED)
     try:
         program = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], exit=False, verbosity=2,
-                                testRunner=unittest.TextTestRunner(resultclass=Result, stream=sys.stdout, verbosity=2))
+                                testRunner=unittest.TextTestRunner(resultclass=told_skips.Result, stream=sys.stdout, verbosity=2))
     finally:
         left = Case.lab.close()
     if left:

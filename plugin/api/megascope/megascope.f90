@@ -1,12 +1,14 @@
 !> The hook API for Fortran 2003 and later: compile this file with the program, and link libmegascope_hooks.a.
 !> What megascope.h says of each function holds here. Names lose their trailing blanks.
 module megascope
-  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int32_t, c_int64_t, c_null_char
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int32_t, c_int64_t, c_loc, &
+    c_null_char, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
   public :: megascope_region_define, megascope_region_enter, megascope_region_leave, megascope_region_enter_at
   public :: megascope_step_begin, megascope_step_end, megascope_counter_define, megascope_counter_set, megascope_mark
   public :: megascope_group_set, megascope_groups_set, megascope_is_recording, megascope_save, megascope_where
+  public :: megascope_wants_tensor, megascope_last_error
 
   integer(c_int32_t), parameter, public :: megascope_none = 0
   integer(c_int64_t), parameter, public :: megascope_nowhere = -1
@@ -76,6 +78,20 @@ module megascope
       import :: c_int
       integer(c_int) :: status
     end function megascope_save
+    function c_wants_tensor(name) bind(c, name="megascope_wants_tensor") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: name
+      integer(c_int) :: answer
+    end function c_wants_tensor
+    function c_last_error() bind(c, name="megascope_last_error") result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function c_last_error
+    pure function c_strlen(text) bind(c, name="strlen") result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), intent(in), value :: text
+      integer(c_size_t) :: length
+    end function c_strlen
   end interface
 
   !> Steps are counted by integers of either kind.
@@ -124,5 +140,32 @@ contains
     integer(c_int) :: status
     status = c_groups_set(trim(layout)//c_null_char)
   end function megascope_groups_set
+
+  !> Without a name: would any tensor be?
+  function megascope_wants_tensor(name) result(answer)
+    character(len=*), intent(in), optional :: name
+    integer(c_int) :: answer
+    character(len=:, kind=c_char), allocatable, target :: text
+    if (present(name)) then
+      text = trim(name)//c_null_char
+      answer = c_wants_tensor(c_loc(text))
+    else
+      answer = c_wants_tensor(c_null_ptr)
+    end if
+  end function megascope_wants_tensor
+
+  function megascope_last_error() result(text)
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    type(c_ptr) :: address
+    integer :: i, length
+    address = c_last_error()
+    length = int(c_strlen(address))
+    call c_f_pointer(address, letters, [length])
+    allocate (character(len=length) :: text)
+    do i = 1, length
+      text(i:i) = letters(i)
+    end do
+  end function megascope_last_error
 
 end module megascope

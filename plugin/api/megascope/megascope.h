@@ -5,8 +5,11 @@
  * libmegascope.so is not loaded; there they do nothing. Where it is loaded, with MPI a recording begins in MPI_Init and ends in
  * MPI_Finalize; without MPI it begins at the first call of a function here and ends with the program.
  *
- * Every function may be called at any time: before MPI_Init, after MPI_Finalize, from any thread, in a forked child. None ends the
- * program, throws, prints, or calls MPI. What cannot be recorded is passed over and counted; the report tells how often, and
+ * Every function may be called at any time: before MPI_Init, after MPI_Finalize, from any thread, in a forked child; not in a handler
+ * of signals. None throws, ends the program, prints, or calls MPI, but for this: where the first one begins a recording, that is said
+ * in a line, and MEGASCOPE_STRICT=1 ends the program over an option that makes no sense; where MEGASCOPE_TENSORS or
+ * MEGASCOPE_CONTROL=on asks for it, megascope_step_begin talks to other ranks over MPI, waits for them for MEGASCOPE_STEP_WAIT at most,
+ * and says in a line if they do not come. What cannot be recorded is passed over and counted; the report tells how often, and
  * megascope_last_error() why. Names are bytes that end with a zero byte, best UTF-8; they are copied.
  *
  * docs/hooks.md shows how to put them into a program.
@@ -125,7 +128,7 @@ typedef struct megascope_tensor_view {
  * (MEGASCOPE_TRACE=full); its contents are looked at only where MEGASCOPE_TENSORS asks for it. Else: a load and a branch. */
 void megascope_tensor(const megascope_tensor_view* view);
 /** Would a tensor of that name that the calling thread shows now be recorded or looked at? 1 or 0. For those to whom making a view is
- * dear. name: null asks whether any would: a load and a branch; else the name is looked up. */
+ * dear. True where one kind of them would. name: null asks whether any would: a load and a branch; else the name is looked up. */
 int megascope_wants_tensor(const char* name);
 
 /** Is what the calling thread tells recorded now? 1 or 0. */

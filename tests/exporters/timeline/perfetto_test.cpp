@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "exporters/perfetto/lanes.h"
+#include "exporters/perfetto/track_numbers.h"
 #include "tests/exporters/timeline/judged_timeline.h"
 #include "tests/exporters/timeline/sample_timelines.h"
 
@@ -86,6 +87,55 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   EXPECT_EQ(report["slices"], 2 * kOperations + OperationLanes::kMaxLanes);
   EXPECT_EQ(report["slices"], result.records);
   EXPECT_EQ(report["answers"][0][0]["open"], 0);
+}
+
+/// A rank with two counters more than the format has tracks for; these and the one before are set twice.
+class ManyCounters final : public RecordSource {
+ public:
+  ManyCounters() {
+    process_.info.world_size = 1;
+    process_.locations.push_back({.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true});
+    for (CounterId id = 0; id < perfetto::tracks::kMostCounters + 2; ++id) process_.counters.push_back({id, "c" + std::to_string(id), ""});
+  }
+  std::int32_t world_size() const override { return 1; }
+  const std::vector<std::int32_t>& world_ranks() const override { return ranks_; }
+  const ProcessDefinitions& process(std::int32_t) const override { return process_; }
+  std::unique_ptr<CallStream> calls(std::int32_t, LocationId) const override { return std::make_unique<NoCalls>(); }
+  std::unique_ptr<PointStream> points(std::int32_t, LocationId) const override { return std::make_unique<Values>(); }
+  std::int64_t start_realtime_ns() const override { return 0; }
+  std::uint64_t end_ns() const override { return 100; }
+
+ private:
+  struct NoCalls final : CallStream {
+    bool next(Call&) override { return false; }
+  };
+  struct Values final : PointStream {
+    bool next(Point& point) override {
+      constexpr CounterId kFirst = perfetto::tracks::kMostCounters - 1;  // the last one that has a track
+      if (index == 6) return false;
+      point = {.time_ns = 10 + index, .kind = PointKind::kCounter, .id = kFirst + index % 3, .value = 1.5};
+      ++index;
+      return true;
+    }
+    std::uint32_t index = 0;
+  };
+
+  ProcessDefinitions process_;
+  std::vector<std::int32_t> ranks_{0};
+};
+
+TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
+  const ManyCounters run;
+  const auto alone = make_single_collective();
+  const ScratchFolder folder;
+  ExportResult result;
+  const ExportJob job{.source = &run, .collective = alone.get(), .folder = folder.path(), .generator = "test", .progress = {}, .annotations = nullptr};
+  ASSERT_TRUE(perfetto::run_export(job, result).is_ok());
+  EXPECT_THAT(result.notes, ElementsAre("2 counters are not shown: there are tracks for 458752 of a rank"));
+  MEGASCOPE_NEEDS_JUDGE();
+  const json report = judged(folder.path() + kFile, {"SELECT t.name AS name, COUNT(*) AS count FROM counter c JOIN counter_track t ON t.id = c.track_id GROUP BY 1"});
+  EXPECT_THAT(report["problems"], IsEmpty());
+  EXPECT_EQ(report["answers"][0], (json::array({{{"name", "c458751"}, {"count", 2}}})));
 }
 
 TEST(Perfetto, DoesNotOverwriteAndSaysSoToAll) {

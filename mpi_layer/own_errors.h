@@ -1,0 +1,29 @@
+#pragma once
+
+#include "mpi_layer/abi.h"
+#include "mpi_layer/twins.h"
+
+namespace megascope::mpi {
+
+/// While it lives, what goes wrong on MPI_COMM_WORLD, and in calls without a communicator (datatypes, operators), is told to us and not
+/// to the application's error handler. Only while no other thread may be in MPI: in MPI_Init and MPI_Finalize.
+class OwnErrors {
+ public:
+  OwnErrors() {
+    is_set_ = twin<Fn::Comm_get_errhandler>()(g_handles.comm_world, &theirs_) == MPI_SUCCESS &&
+              twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, g_handles.errors_return) == MPI_SUCCESS;
+  }
+  ~OwnErrors() {
+    if (!is_set_) return;
+    twin<Fn::Comm_set_errhandler>()(g_handles.comm_world, theirs_);
+    twin<Fn::Errhandler_free>()(&theirs_);
+  }
+  OwnErrors(const OwnErrors&) = delete;
+  OwnErrors& operator=(const OwnErrors&) = delete;
+
+ private:
+  MPI_Errhandler theirs_{};
+  bool is_set_ = false;
+};
+
+}  // namespace megascope::mpi

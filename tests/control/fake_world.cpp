@@ -1,0 +1,189 @@
+#include "tests/control/fake_world.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "mpi_layer/abi.h"
+#include "mpi_layer/twins.h"
+
+namespace megascope::test {
+
+using mpi::Fn;
+using mpi::g_handles;
+using mpi::handle_of;
+using mpi::key_of;
+
+namespace {
+
+FakeWorld* g_fake = nullptr;
+
+constexpr std::uint64_t kWorld = 0x100;
+constexpr std::uint64_t kOwn = 0x200;       // and what is split from it
+constexpr std::uint64_t kProgramsHandler = 0x300;
+constexpr std::uint64_t kErrorsReturn = 0x310;
+constexpr std::uint64_t kOperator = 0x400;
+constexpr std::uint64_t kFirstType = 0x1000;
+constexpr std::uint64_t kFirstRequest = 0x2000;
+constexpr std::uint64_t kDistance = 0x10;   // handles are addresses, or numbers
+
+MPI_User_function* g_merge = nullptr;
+std::vector<std::size_t> g_type_bytes;
+struct Reduction {
+  std::byte* all;
+  std::size_t bytes;
+  MPI_Datatype type;
+};
+std::array<Reduction, FakeWorld::kMostRounds> g_reductions;
+
+}  // namespace
+
+/// The functions, by the names of their twins.
+struct FakeTwins {
+  static int Comm_rank(MPI_Comm, int* rank) { return *rank = g_fake->rank_, MPI_SUCCESS; }
+  static int Comm_size(MPI_Comm, int* size) { return *size = FakeWorld::kRanks, MPI_SUCCESS; }
+  static int Comm_split(MPI_Comm comm, int, int, MPI_Comm* part) {
+    ++g_fake->object_count_;
+    *part = handle_of<MPI_Comm>(key_of(comm) + kOwn);
+    return MPI_SUCCESS;
+  }
+  static int Comm_free(MPI_Comm* comm) {
+    --g_fake->object_count_;
+    *comm = g_handles.comm_null;
+    return MPI_SUCCESS;
+  }
+  static int Comm_get_errhandler(MPI_Comm, MPI_Errhandler* handler) {
+    *handler = handle_of<MPI_Errhandler>(g_fake->has_programs_handler_ ? kProgramsHandler : kErrorsReturn);
+    ++g_fake->object_count_;
+    return MPI_SUCCESS;
+  }
+  static int Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+    if (key_of(comm) == kWorld) g_fake->has_programs_handler_ = key_of(handler) == kProgramsHandler;
+    return MPI_SUCCESS;
+  }
+  static int Errhandler_free(MPI_Errhandler*) { return --g_fake->object_count_, MPI_SUCCESS; }
+
+  static int Send(const void* data, int bytes, MPI_Datatype, int to, int, MPI_Comm) {
+    return write(g_fake->sockets_[g_fake->rank_][to], data, static_cast<std::size_t>(bytes)) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+  }
+  static int Probe(int from, int, MPI_Comm, MPI_Status* status) {
+    const ssize_t bytes = recv(g_fake->ends_[from][g_fake->rank_], nullptr, 0, MSG_PEEK | MSG_TRUNC);
+    if (bytes < 0) return MPI_ERR_OTHER;
+    mpi::set_received_bytes(*status, static_cast<std::uint64_t>(bytes));
+    return MPI_SUCCESS;
+  }
+  static int Recv(void* data, int bytes, MPI_Datatype, int from, int, MPI_Comm, MPI_Status*) {
+    return recv(g_fake->ends_[from][g_fake->rank_], data, static_cast<std::size_t>(bytes), 0) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+  }
+
+  static int Op_create(MPI_User_function* merge, int, MPI_Op* op) {
+    if (g_fake->fails(Fn::Op_create)) return g_fake->raise();
+    g_merge = merge;
+    *op = handle_of<MPI_Op>(kOperator);
+    return ++g_fake->object_count_, MPI_SUCCESS;
+  }
+  static int Op_free(MPI_Op*) { return --g_fake->object_count_, MPI_SUCCESS; }
+  static int Type_contiguous(int count, MPI_Datatype, MPI_Datatype* type) {
+    if (g_fake->fails(Fn::Type_contiguous)) return g_fake->raise();
+    *type = handle_of<MPI_Datatype>(kFirstType + kDistance * g_type_bytes.size());
+    g_type_bytes.push_back(static_cast<std::size_t>(count));
+    return ++g_fake->object_count_, MPI_SUCCESS;
+  }
+  static int Type_commit(MPI_Datatype*) { return g_fake->fails(Fn::Type_commit) ? g_fake->raise() : MPI_SUCCESS; }
+  static int Type_free(MPI_Datatype*) { return --g_fake->object_count_, MPI_SUCCESS; }
+
+  static int Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op, MPI_Comm, MPI_Request* request) {
+    if (g_fake->fails(Fn::Iallreduce) || key_of(type) < kFirstType || count != 1 || g_fake->round_ == FakeWorld::kMostRounds) return MPI_ERR_OTHER;
+    const std::size_t bytes = g_type_bytes[(key_of(type) - kFirstType) / kDistance];
+    const auto round = static_cast<std::size_t>(g_fake->round_++);
+    if (bytes > FakeWorld::kMostBytes) return MPI_ERR_OTHER;
+    g_reductions[round] = {static_cast<std::byte*>(all), bytes, type};
+    std::memcpy(g_fake->shared_->blocks[round][g_fake->rank_], mine, bytes);
+    g_fake->shared_->arrived[round].fetch_add(1, std::memory_order_release);
+    *request = handle_of<MPI_Request>(kFirstRequest + kDistance * round);
+    return MPI_SUCCESS;
+  }
+  static int Test(MPI_Request* request, int* is_done, MPI_Status*) {
+    if (g_fake->fails(Fn::Test)) return MPI_ERR_OTHER;
+    const std::size_t round = (key_of(*request) - kFirstRequest) / kDistance;
+    *is_done = g_fake->shared_->arrived[round].load(std::memory_order_acquire) == FakeWorld::kRanks ? 1 : 0;
+    if (*is_done == 0) return MPI_SUCCESS;
+    Reduction& reduction = g_reductions[round];
+    std::byte(&blocks)[FakeWorld::kRanks][FakeWorld::kMostBytes] = g_fake->shared_->blocks[round];
+    std::memcpy(reduction.all, blocks[0], reduction.bytes);
+    for (int rank = 1; rank < FakeWorld::kRanks; ++rank) {
+      int count = 1;
+      g_merge(blocks[rank], reduction.all, &count, &reduction.type);
+    }
+    *request = g_handles.request_null;
+    return MPI_SUCCESS;
+  }
+};
+
+FakeWorld::FakeWorld() {
+  void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) abort();
+  shared_ = static_cast<Shared*>(memory);  // zeros, which is what it begins with
+  for (int from = 0; from < kRanks; ++from) {
+    for (int to = 0; to < kRanks; ++to) {
+      int pair[2];
+      if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) abort();
+      sockets_[from][to] = pair[0];
+      ends_[from][to] = pair[1];
+    }
+  }
+}
+
+FakeWorld::~FakeWorld() {
+  for (int from = 0; from < kRanks; ++from) {
+    for (int to = 0; to < kRanks; ++to) {
+      close(sockets_[from][to]);
+      close(ends_[from][to]);
+    }
+  }
+  munmap(shared_, sizeof(Shared));
+}
+
+void FakeWorld::become(int rank, const Fault& fault) {
+  rank_ = rank;
+  fault_ = fault;
+  g_fake = this;
+  g_handles.comm_world = handle_of<MPI_Comm>(kWorld);
+  g_handles.errors_return = handle_of<MPI_Errhandler>(kErrorsReturn);
+  g_handles.request_null = handle_of<MPI_Request>(0);
+  g_handles.datatype_null = handle_of<MPI_Datatype>(0);
+#define FAKE_TWIN(name)                                                                     \
+  static_assert(std::is_same_v<decltype(&FakeTwins::name), mpi::TwinType<Fn::name>::Pointer>); \
+  mpi::g_twins[static_cast<unsigned>(Fn::name)] = reinterpret_cast<void*>(&FakeTwins::name)
+  FAKE_TWIN(Comm_rank);
+  FAKE_TWIN(Comm_size);
+  FAKE_TWIN(Comm_split);
+  FAKE_TWIN(Comm_free);
+  FAKE_TWIN(Comm_get_errhandler);
+  FAKE_TWIN(Comm_set_errhandler);
+  FAKE_TWIN(Errhandler_free);
+  FAKE_TWIN(Send);
+  FAKE_TWIN(Probe);
+  FAKE_TWIN(Recv);
+  FAKE_TWIN(Op_create);
+  FAKE_TWIN(Op_free);
+  FAKE_TWIN(Type_contiguous);
+  FAKE_TWIN(Type_commit);
+  FAKE_TWIN(Type_free);
+  FAKE_TWIN(Iallreduce);
+  FAKE_TWIN(Test);
+#undef FAKE_TWIN
+}
+
+bool FakeWorld::fails(Fn fn) { return fault_.rank == rank_ && fault_.fn == fn && calls_of_fault_++ >= fault_.call; }
+
+int FakeWorld::raise() {
+  if (has_programs_handler_) ++program_error_count_;
+  return MPI_ERR_OTHER;
+}
+
+}  // namespace megascope::test
