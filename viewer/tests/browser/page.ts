@@ -44,9 +44,9 @@ export async function reached(page: Page, step: number): Promise<void> {
   await page.waitForFunction((wanted) => document.querySelector("[data-last-step]")?.textContent === String(wanted), step);
   await drawn(page);
 }
-/** Two refreshes later. */
+/** After what has come is drawn: two refreshes after the page's rest between drawings. */
 export const drawn = (page: Page): Promise<void> =>
-  page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))));
+  page.evaluate(() => new Promise<void>((resolve) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve())), 60)));
 
 /** The colour of a heatmap's cell, of its middle, as [red, green, blue]. */
 export async function colourOf(page: Page, heat: string, row: number, column: number): Promise<number[]> {
