@@ -2,14 +2,11 @@
 
 type Painter = () => void;
 const KEPT = 200;
-const REST_MS = 40; // between drawings of new data, so that frames that come together are drawn together
 
 export class FrameLoop {
   private readonly painters = new Map<symbol, { topics: string[]; paint: Painter }>();
   private readonly dirty = new Set<symbol>();
   private isAsked = false;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private lastDrawnMs = -REST_MS;
   private hasNews = false;
   private pendingMs = 0;
   private readonly scriptMs: number[] = [];
@@ -24,7 +21,7 @@ export class FrameLoop {
     this.painters.set(key, { topics, paint });
     const now = (): void => {
       this.dirty.add(key);
-      this.ask(0);
+      this.ask();
     };
     now();
     return { stop: () => void (this.painters.delete(key), this.dirty.delete(key)), now };
@@ -35,12 +32,12 @@ export class FrameLoop {
     this.pendingMs += scriptMs;
     this.hasNews = true;
     for (const [key, { topics }] of this.painters) if (topics.includes(topic)) this.dirty.add(key);
-    this.ask(REST_MS - (performance.now() - this.lastDrawnMs));
+    this.ask();
   }
 
   pause(isPaused: boolean): void {
     this.paused = isPaused;
-    if (!isPaused) this.ask(0);
+    if (!isPaused) this.ask();
   }
 
   /** Milliseconds of script of the last drawings that new data asked for: half and 99 of 100 took no longer. */
@@ -53,14 +50,8 @@ export class FrameLoop {
     this.scriptMs.length = 0;
   }
 
-  private ask(inMs: number): void {
-    if (this.isAsked || (inMs > 0 && this.timer !== undefined)) return;
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    if (inMs > 0) {
-      this.timer = setTimeout(() => this.ask(0), inMs);
-      return;
-    }
+  private ask(): void {
+    if (this.isAsked) return;
     this.isAsked = true;
     requestAnimationFrame(() => this.draw());
   }
@@ -68,7 +59,6 @@ export class FrameLoop {
   private draw(): void {
     this.isAsked = false;
     const begin = performance.now();
-    this.lastDrawnMs = begin;
     // While paused data waits; what the reader does (a cursor moved) is drawn all the same from what is there.
     for (let round = 0; round < 2 && this.dirty.size > 0; round++) {
       const now = [...this.dirty]; // painting may find that others are to be painted: a new colour scale

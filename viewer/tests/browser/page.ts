@@ -44,7 +44,7 @@ export async function reached(page: Page, step: number): Promise<void> {
   await page.waitForFunction((wanted) => document.querySelector("[data-last-step]")?.textContent === String(wanted), step);
   await drawn(page);
 }
-/** After what has come is drawn: two refreshes after the page's rest between drawings. */
+/** After what has come is drawn: a little later, and two refreshes. */
 export const drawn = (page: Page): Promise<void> =>
   page.evaluate(() => new Promise<void>((resolve) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve())), 60)));
 
