@@ -49,8 +49,6 @@ Loop::Loop(const LiveSettings& settings, std::string token)
     : hub_(settings), access_(std::move(token), settings.hosts), wake_(context_), tick_(context_), deadline_(context_),
       acceptors_{Acceptor(context_), Acceptor(context_)} {}
 
-Loop::~Loop() { delete wishes_.exchange(nullptr); }
-
 Status Loop::open_wake() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (descriptor < 0) return Status::from_errno("the live view's eventfd", errno);
@@ -78,6 +76,7 @@ void Loop::run() noexcept {
         for (Acceptor& acceptor : acceptors_) accept(acceptor);
       }
       context_.run();
+      is_over_ = true;
       return;
     } catch (const std::exception&) {
       // Of one session, which is gone by that, or lack of memory: the others go on.
@@ -92,7 +91,7 @@ bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byt
 }
 
 bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept {
-  const std::unique_ptr<std::vector<std::byte>> news(wishes_.exchange(nullptr));
+  const std::unique_ptr<std::vector<std::byte>> news(wishes_.bytes.exchange(nullptr));
   if (!news) return false;
   wishes = std::move(*news);
   return true;
@@ -150,7 +149,7 @@ void Loop::serve_all() {
 
 void Loop::publish_wishes() {
   auto news = std::make_unique<std::vector<std::byte>>();
-  if (hub_.take_changed_wishes(*news)) delete wishes_.exchange(news.release());
+  if (hub_.take_changed_wishes(*news)) delete wishes_.bytes.exchange(news.release());
 }
 
 void Loop::accept(Acceptor& acceptor) {
@@ -172,7 +171,7 @@ void Loop::accept(Acceptor& acceptor) {
 
 void Loop::remove(ClientSession* session) {
   sessions_.erase(session);
-  if (is_ending_ && sessions_.empty()) context_.stop();
+  if (is_ending_ && !is_over_ && sessions_.empty()) context_.stop();
 }
 
 void Loop::begin_end() {

@@ -31,7 +31,7 @@ std::int64_t now_since_epoch_ns();
 class Loop {
  public:
   Loop(const LiveSettings& settings, std::string token);
-  ~Loop();
+  ~Loop() = default;
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
@@ -57,6 +57,11 @@ class Loop {
   void publish_wishes();
 
  private:
+  /// The last wishes that the application's thread did not fetch yet.
+  struct Newest {
+    std::atomic<std::vector<std::byte>*> bytes{nullptr};
+    ~Newest() { delete bytes.exchange(nullptr); }
+  };
   using Acceptor = boost::asio::ip::tcp::acceptor;
 
   Status open_wake();
@@ -68,16 +73,18 @@ class Loop {
   void serve_all();
   void begin_end();
 
-  Hub hub_;  // before the context, which may hold sessions
+  // Before the context, which may hold sessions until it goes.
+  Hub hub_;
   Access access_;
   Inbox inbox_;
-  std::atomic<std::vector<std::byte>*> wishes_{nullptr};
+  Newest wishes_;
   std::atomic<bool> is_to_end_{false};
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
   int connections_ = 0;
   bool is_ending_ = false;
+  bool is_over_ = false;
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor wake_;
   boost::asio::steady_timer tick_;
