@@ -31,6 +31,8 @@ struct LiveSettings {
   std::vector<LiveRank> ranks;     ///< as far as known
 };
 
+inline constexpr std::size_t kMostRequestBytes = 4096;
+
 /// What bytes handed to LiveServer::take() are.
 enum class LiveKind : std::uint32_t {
   kBlock,   ///< what all ranks said at a step (plugin/tensors/step_block.h)
@@ -48,6 +50,9 @@ class LiveServer {
   virtual bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept = 0;
   /// What the clients want (plugin/tensors/wish.h), if it changed since the last time: true, and `wishes` holds all of it.
   virtual bool changed_wishes(std::vector<std::byte>& wishes) noexcept = 0;
+  /// What a client asks the program to do, if one does: true, and `request` is JSON text of at most kMostRequestBytes. Each is handed over
+  /// once, in order; the program answers by letters (plugin/tensors/letter.h, Reply).
+  virtual bool next_request(std::string& request) noexcept = 0;
   /// The run is over: clients are told, and the thread ends. linger_ms: how long clients that are behind may take what is left.
   virtual void close(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
 };

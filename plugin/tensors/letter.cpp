@@ -14,6 +14,7 @@ struct Head {
 };
 constexpr std::size_t kAlign = 8;
 constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostReply = std::size_t{1} << 20;
 constexpr std::size_t kMostDimensions = kMaxTensorDimensions + 1;
 constexpr std::size_t kMostStretches = 4096;
 
@@ -181,6 +182,14 @@ void LetterWriter::add(const Interval& interval) {
   add_item(static_cast<std::uint32_t>(LetterReader::Item::kInterval), content);
 }
 
+void LetterWriter::add(const Reply& reply) {
+  std::vector<std::byte> content;
+  put_all(content, reply.text.substr(0, kMostReply));
+  add_item(static_cast<std::uint32_t>(LetterReader::Item::kReply), content);
+}
+
+void LetterWriter::add(const Polls&) { add_item(static_cast<std::uint32_t>(LetterReader::Item::kPolls), {}); }
+
 std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
 
 namespace {
@@ -253,6 +262,11 @@ bool read(Source source, Interval& interval) {
   return source.is_whole();
 }
 
+bool read(Source source, Reply& reply) {
+  source.get_all(reply.text, kMostReply);
+  return source.is_whole();
+}
+
 }  // namespace
 
 LetterReader::Item LetterReader::next() {
@@ -275,6 +289,8 @@ LetterReader::Item LetterReader::next() {
     case Item::kViewPart: is_read = read(content, view_part); break;
     case Item::kNotice: is_read = read(content, notice); break;
     case Item::kInterval: is_read = read(content, interval); break;
+    case Item::kReply: is_read = read(content, reply); break;
+    case Item::kPolls: is_read = content.is_whole(); break;
     default: break;
   }
   if (is_read) return item;

@@ -84,6 +84,13 @@ struct Notice {
   std::string text;
 };
 
+/// The program's answer to a request (LiveServer::next_request), JSON text with the request's `id`.
+struct Reply {
+  std::string text;
+};
+/// The program asks for requests: from then on clients may make some.
+struct Polls {};
+
 /// Makes a letter. Grows up to kMostLetterBytes; what does not fit is left out whole and counted.
 class LetterWriter {
  public:
@@ -93,6 +100,8 @@ class LetterWriter {
   void add(const ViewPart& part);
   void add(const Notice& notice);
   void add(const Interval& interval);
+  void add(const Reply& reply);
+  void add(const Polls& polls);
   bool is_empty() const { return bytes_.empty(); }
   std::uint64_t left_out() const { return left_out_; }
   std::vector<std::byte> take();
@@ -107,7 +116,7 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -117,6 +126,7 @@ class LetterReader {
   ViewPart view_part;
   Notice notice;
   Interval interval;
+  Reply reply;
 
  private:
   std::span<const std::byte> bytes_;
