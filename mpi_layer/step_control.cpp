@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
 #include "core/hooks/hooks.h"
+#include "core/hooks/requests.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
@@ -36,13 +37,15 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
 void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
-  constexpr double kPeriodNs = 250e6;
   static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
   const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
   const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
-  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(kPeriodNs * ticks_per_ns);
-  g_step_control->pulse();
+  const std::uint64_t next_ns = g_step_control->pulse();
+  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(static_cast<double>(next_ns) * ticks_per_ns);
 }
+
+/// An answer is to leave: as far as MPI may be called in a hook.
+void follow_reply() noexcept { g_step_control->pulse_in_hook(); }
 
 }  // namespace
 
@@ -107,17 +110,31 @@ void StepControl::tell_time_in_calls() noexcept {
 }
 
 /// Other than where a step begins, a thread is in a call of the program's here: MPI_THREAD_SERIALIZED allows for it.
-void StepControl::pulse() noexcept {
+std::uint64_t StepControl::pulse() noexcept {
+  constexpr std::uint64_t kLaterNs = 250'000'000;
+  const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
+  if (is_forked_child() || !is_right_thread) return kLaterNs;
+  const NoCancel no_cancel;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock.owns_lock() ? carry_letters() : kLaterNs;
+}
+
+void StepControl::pulse_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
-  if (!lock.owns_lock() || has_ended_ || is_broken_ || !mail_ || !is_right_thread) return;
+  if (lock.owns_lock() && may_talk()) (void)carry_letters();
+}
+
+/// Under mutex_, where MPI may be called. Returns when again.
+std::uint64_t StepControl::carry_letters() noexcept {
+  if (has_ended_ || is_broken_ || !mail_) return 1'000'000'000;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
   tell_time_in_calls();
-  port_.pulse();
+  const std::uint64_t next_ns = port_.pulse();
   is_broken_ = !mail_->progress();
+  return next_ns;
 }
 
 void StepControl::at_boundary() noexcept {
@@ -136,6 +153,7 @@ void StepControl::at_boundary() noexcept {
   if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !mail_->progress()) is_broken_ = true;
+  if (mail_ && t_thread->is_initialized) t_thread->next_pulse_ticks = 0;  // who has a request now is in a hurry
   (void)test(round(started_ - 1));  // lets MPI go on
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
@@ -238,6 +256,7 @@ void StepControl::finish() noexcept {
   const std::lock_guard lock(mutex_);
   if (std::exchange(has_ended_, true)) return;
   hooks::set_step_follower(nullptr);
+  hooks::set_reply_follower(nullptr);
   const NoCancel no_cancel;
   const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
   const std::uint64_t mine = started_ + (is_last_due ? 1 : 0);
@@ -260,7 +279,9 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   if (plan.port == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
-  if (plan.has_letters) open_pulses(&pulse);
+  if (!plan.has_letters) return;
+  open_pulses(&pulse);
+  hooks::set_reply_follower(&follow_reply);
 }
 
 }  // namespace megascope::mpi

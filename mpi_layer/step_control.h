@@ -31,7 +31,10 @@ class StepControl {
   /// The program begins a step. Any thread, anywhere: where it must not talk it does not.
   void begin_step(std::int64_t step) noexcept;
   /// A recorded call of MPI has returned: letters go on, should the program begin no step for long. As begin_step().
-  void pulse() noexcept;
+  /// Returns when again, ns from now.
+  std::uint64_t pulse() noexcept;
+  /// The same in a hook.
+  void pulse_in_hook() noexcept;
   /// In MPI_Finalize, together: what other ranks began is completed, and what is still to be told is. Afterwards nothing happens.
   void finish() noexcept;
 
@@ -55,6 +58,7 @@ class StepControl {
   MPI_Datatype type_of(std::size_t bytes) const noexcept;
   std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
   void tell_time_in_calls() noexcept;
+  std::uint64_t carry_letters() noexcept;
   void start_missing(std::uint64_t end) noexcept;
   void stop(const char* reason) noexcept;
   void free_objects() noexcept;

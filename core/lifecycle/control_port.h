@@ -35,8 +35,8 @@ class ControlPort {
   virtual void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
   /// Time that the thread spent in calls of MPI since the boundary before. Before fill().
   virtual void spend_in_calls(std::uint64_t ns) noexcept = 0;
-  /// Now and then, inside a call of MPI, where letters are asked for: of a program that begins no steps.
-  virtual void pulse() noexcept = 0;
+  /// Now and then, inside a call of MPI or a hook, where letters are asked for. Returns when again, ns from now.
+  virtual std::uint64_t pulse() noexcept = 0;
   /// What this rank writes to rank 0, at a boundary or a pulse, if what it wrote before has left; empty: nothing.
   virtual std::vector<std::byte> take_letter() noexcept = 0;
   /// On rank 0: what a rank wrote, its own too. In the order in which that rank wrote it.

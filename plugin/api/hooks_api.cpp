@@ -5,6 +5,7 @@
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
+#include "core/hooks/requests.h"
 #include "plugin/api/megascope/megascope.h"
 #include "plugin/api/tensor_view.h"
 
@@ -70,6 +71,8 @@ int save() {
   return 0;
 }
 const char* last_error() { return hooks::last_refusal(); }
+std::size_t request_poll(char* to, std::size_t size) { return hooks::poll_request(to, size); }
+void reply(const char* answer) { hooks::reply(text(answer)); }
 
 }  // namespace
 }  // namespace megascope::api
@@ -94,6 +97,8 @@ MEGASCOPE_HOOK int megascope_wants_tensor(const char* name) { return api::wants_
 MEGASCOPE_HOOK int megascope_is_recording() { return api::is_recording(); }
 MEGASCOPE_HOOK int megascope_save() { return api::save(); }
 MEGASCOPE_HOOK const char* megascope_last_error() { return api::last_error(); }
+MEGASCOPE_HOOK size_t megascope_request_poll(char* text, size_t size) { return api::request_poll(text, size); }
+MEGASCOPE_HOOK void megascope_reply(const char* text) { api::reply(text); }
 
 extern "C" {
 [[gnu::visibility("default")]] extern const megascope_hooks_table megascope_hooks_v1;
@@ -115,5 +120,7 @@ const megascope_hooks_table megascope_hooks_v1 = {
     .save = api::save,
     .last_error = api::last_error,
     .wants_tensor = api::wants_tensor,
+    .request_poll = api::request_poll,
+    .reply = api::reply,
 };
 }

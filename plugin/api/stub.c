@@ -60,4 +60,8 @@ HOOK void megascope_tensor(const megascope_tensor_view* view) {
 HOOK int megascope_wants_tensor(const char* name) { return hooks ? hooks->wants_tensor(name) : 0; }
 HOOK int megascope_is_recording(void) { return hooks ? hooks->is_recording() : 0; }
 HOOK int megascope_save(void) { return hooks ? hooks->save() : -1; }
+HOOK size_t megascope_request_poll(char* text, size_t size) { return hooks ? hooks->request_poll(text, size) : 0; }
+HOOK void megascope_reply(const char* text) {
+  if (hooks) hooks->reply(text);
+}
 HOOK const char* megascope_last_error(void) { return hooks ? hooks->last_error() : ""; }

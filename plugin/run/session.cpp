@@ -17,6 +17,7 @@
 #include "core/config/environment.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/parallel_layout.h"
+#include "core/hooks/requests.h"
 #include "core/record/hash.h"
 #include "core/trace/run_folder.h"
 #include "mpi_layer/mpi_object.h"
@@ -202,6 +203,7 @@ void Session::open_live(const ProcessInfo& info) {
     say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
   }
   talk_->serve(live_);
+  hooks::set_request_sink(capture_);
 }
 
 hooks::StepWindow Session::step_window() const {

@@ -126,6 +126,31 @@ void Capture::add(const Interval& interval) {
   writer_.add(interval);
 }
 
+void Capture::polls() noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    writer_.add(Polls{});
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory to tell that the program polls for requests");
+  }
+}
+
+void Capture::reply(std::string_view text) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    writer_.add(Reply{std::string(text)});
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for an answer to a request");
+  }
+}
+
+void Capture::begin_request() noexcept {
+  constexpr std::uint64_t kHurryNs = 60'000'000'000;
+  request_until_ns_.store(clock::monotonic_ns() + kHurryNs, std::memory_order_relaxed);
+}
+
+bool Capture::has_request() const noexcept { return clock::monotonic_ns() < request_until_ns_.load(std::memory_order_relaxed); }
+
 void Capture::name(const TensorName& name) {
   const std::lock_guard lock(mutex_);
   const auto [known, is_new] = named_.try_emplace(name.key, false);

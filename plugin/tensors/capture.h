@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/lifecycle/counter_sink.h"
+#include "core/lifecycle/request_sink.h"
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/letter.h"
 #include "plugin/tensors/shards.h"
@@ -21,7 +23,7 @@ namespace megascope::tensors {
 
 /// What the live view's clients want of this process: makes it as the program shows its tensors and sets its counters, and keeps it for
 /// the next letter to rank 0, kMostLetterBytes at most. Any thread, except where said. Never destroyed.
-class Capture final : public CounterSink {
+class Capture final : public CounterSink, public RequestSink {
  public:
   /// From now on this is wanted, and nothing else. The thread that begins steps.
   void set_wishes(std::vector<Wish> wishes);
@@ -37,6 +39,11 @@ class Capture final : public CounterSink {
   void set(CounterId counter, double value) noexcept override;
 
   void add(const Interval& interval);
+  void polls() noexcept override;
+  void reply(std::string_view text) noexcept override;
+  /// A request begins to be worked at, which takes a minute at most; until then answers are in a hurry.
+  void begin_request() noexcept;
+  bool has_request() const noexcept;
   /// Puts a tensor's name into the next letter.
   void name(const TensorName& name);
   /// What there is to tell since the last letter; empty: nothing.
@@ -65,6 +72,7 @@ class Capture final : public CounterSink {
 
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
+  std::atomic<std::uint64_t> request_until_ns_{0};  ///< of CLOCK_MONOTONIC: answers are expected until then
   LetterWriter writer_;
   std::unordered_map<std::uint64_t, bool> named_;  ///< keys that rank 0 knows, and whether with the shape
   std::uint64_t left_out_told_ = 0;

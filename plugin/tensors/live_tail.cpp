@@ -7,6 +7,13 @@
 namespace megascope::tensors {
 
 static_assert(std::is_trivially_copyable_v<RankTimes> && sizeof(RankTimes) == 16);
+static_assert(std::is_trivially_copyable_v<TailRequest>);
+
+namespace {
+
+constexpr std::size_t kWishRoom = (kMostWishBytes + 7) / 8 * 8;
+
+}  // namespace
 
 void clear_tail(std::span<std::byte> tail) noexcept { std::ranges::fill(tail, std::byte{0}); }
 
@@ -21,12 +28,24 @@ RankTimes times_of(std::span<const std::byte> tail, std::uint32_t rank) noexcept
 }
 
 void set_wishes(std::span<std::byte> tail, std::uint32_t ranks, std::span<const std::byte> wishes) noexcept {
-  const std::span<std::byte> room = tail.subspan(ranks * sizeof(RankTimes));
+  const std::span<std::byte> room = tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
   std::ranges::copy(wishes.first(std::min(wishes.size(), room.size())), room.begin());
 }
 
 std::span<const std::byte> wishes_in(std::span<const std::byte> tail, std::uint32_t ranks) noexcept {
-  return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes));
+  return tail.empty() ? tail : tail.subspan(ranks * sizeof(RankTimes)).first(kWishRoom);
+}
+
+void set_request(std::span<std::byte> tail, const TailRequest& request) noexcept {
+  if (tail.size() >= sizeof request) std::memcpy(tail.last(sizeof request).data(), &request, sizeof request);
+}
+
+TailRequest request_in(std::span<const std::byte> tail) noexcept {
+  TailRequest request;
+  if (tail.size() < sizeof request) return request;
+  std::memcpy(&request, tail.last(sizeof request).data(), sizeof request);
+  request.bytes = std::min<std::uint64_t>(request.bytes, request.text.size());
+  return request;
 }
 
 void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, std::uint32_t ranks, bool has_their_wishes) noexcept {
@@ -34,7 +53,7 @@ void merge_tails(std::span<const std::byte> theirs, std::span<std::byte> mine, s
     const RankTimes times = times_of(theirs, rank);
     if (times.is_said != 0) set_times(mine, rank, times);
   }
-  if (has_their_wishes && ranks != 0) set_wishes(mine, ranks, wishes_in(theirs, ranks));
+  if (has_their_wishes && ranks != 0) std::ranges::copy(theirs.subspan(ranks * sizeof(RankTimes)), mine.subspan(ranks * sizeof(RankTimes)).begin());
 }
 
 }  // namespace megascope::tensors

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/hooks/requests.h"
 #include "plugin/tensors/step_talk.h"
 
 /// The part of StepTalk that the live view needs: what goes to rank 0 with a step, and what its clients want.
@@ -24,23 +25,46 @@ void StepTalk::put_tail(std::span<std::byte> block) {
   if (server_ == nullptr) return;
   (void)server_->changed_wishes(own_wishes_);
   set_wishes(tail, tail_ranks_, own_wishes_);
+  put_request(tail);
 }
 
-void StepTalk::obey_wishes(std::span<const std::byte> merged) noexcept {
-  if (capture_ == nullptr) return;
+/// The next one goes out once all ranks have this one.
+void StepTalk::put_request(std::span<std::byte> tail) {
+  std::string text;
+  if (own_request_.number == request_number_ && server_->next_request(text) && text.size() <= own_request_.text.size()) {
+    ++own_request_.number;
+    own_request_.bytes = text.size();
+    std::ranges::copy(text, own_request_.text.begin());
+  }
+  set_request(tail, own_request_);
+}
+
+void StepTalk::obey_wishes(std::span<const std::byte> merged) {
   const std::span<const std::byte> wishes = wishes_in(tail_of(merged), tail_ranks_);
   if (std::ranges::equal(wishes, wishes_)) return;
-  try {
-    wishes_.assign(wishes.begin(), wishes.end());
-    capture_->set_wishes(unpack_wishes(wishes));
-  } catch (const std::bad_alloc&) {
-    wishes_.clear();  // again with the next block
-  }
+  wishes_.clear();  // should memory run out, they are obeyed with the next block
+  capture_->set_wishes(unpack_wishes(wishes));
+  wishes_.assign(wishes.begin(), wishes.end());
 }
 
-/// Where steps begin their rows say more.
-void StepTalk::pulse() noexcept {
-  if (capture_ == nullptr || begin_ns_ != 0) return;
+void StepTalk::obey_request(std::span<const std::byte> merged) {
+  const TailRequest request = request_in(tail_of(merged));
+  if (request.number == request_number_) return;
+  request_number_ = request.number;
+  capture_->begin_request();
+  hooks::offer_request(std::string(request.text.data(), request.bytes));
+}
+
+/// Where steps begin their rows say more. While a request is worked at its answers are to leave soon.
+std::uint64_t StepTalk::pulse() noexcept {
+  constexpr std::uint64_t kPeriodNs = 250'000'000;
+  constexpr std::uint64_t kHurriedNs = 5'000'000;
+  if (capture_ == nullptr) return kPeriodNs;
+  if (begin_ns_ == 0) tell_interval();
+  return capture_->has_request() ? kHurriedNs : kPeriodNs;
+}
+
+void StepTalk::tell_interval() noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   const std::uint64_t begin_ns = std::exchange(pulse_ns_, now_ns);
   if (begin_ns != 0 && now_ns - begin_ns < static_cast<std::uint64_t>(kIntervalMs) * 900'000) {

@@ -176,7 +176,12 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   const ControlWord word = header_of(merged).word;
   if (word.is_said == 0) return;
   slots_ = std::clamp(std::bit_ceil(word.slots), kLeastSlots, kMostSlots);
-  obey_wishes(merged);
+  try {
+    if (capture_ != nullptr) obey_request(merged);
+    if (capture_ != nullptr) obey_wishes(merged);
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");
+  }
   if (word.capture_number == captured_) return;
   captured_ = word.capture_number;
   hooks::also_keep(step_, static_cast<std::int64_t>(std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));

@@ -64,7 +64,7 @@ class StepTalk final : public ControlPort {
   void obey(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
   void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns_ += ns; }
-  void pulse() noexcept override;
+  std::uint64_t pulse() noexcept override;
   std::vector<std::byte> take_letter() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override;
   void stop(const char* reason) noexcept override;
@@ -109,8 +109,11 @@ class StepTalk final : public ControlPort {
   /// Under mutex_.
   void note(Problem problem, const std::string& example);
   void name(Tensor& tensor);
+  void tell_interval() noexcept;
   void put_tail(std::span<std::byte> block);
-  void obey_wishes(std::span<const std::byte> merged) noexcept;
+  void obey_wishes(std::span<const std::byte> merged);
+  void obey_request(std::span<const std::byte> merged);
+  void put_request(std::span<std::byte> tail);
   void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
   void tell_tensor(const TensorSlot& slot);
   void tell_models(std::span<const std::byte> merged, const StepHeader& header);
@@ -145,6 +148,7 @@ class StepTalk final : public ControlPort {
   Capture* capture_;             ///< nullptr: there is no live view
   std::uint32_t tail_ranks_ = 0;
   std::vector<std::byte> wishes_;  ///< that are obeyed
+  std::uint64_t request_number_ = 0;  ///< of the request that was
   std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed
   std::map<TensorKind, Counters> model_counters_;
   std::array<CounterId, 2> time_counters_{};
@@ -153,6 +157,7 @@ class StepTalk final : public ControlPort {
   // Of rank 0.
   LiveServer* server_ = nullptr;
   std::vector<std::byte> own_wishes_;  ///< of the server's clients
+  TailRequest own_request_;            ///< the last one of its clients
   std::uint64_t capture_count_;
   ControlWord word_;
   std::uint32_t most_used_ = 0;

@@ -55,6 +55,8 @@ class _HooksTable(ctypes.Structure):
         ("save", _long(_int)),
         ("last_error", _short(_text)),
         ("wants_tensor", _short(_int, _text)),
+        ("request_poll", _long(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)),
+        ("reply", _long(None, _text)),
     ]
 
 

@@ -141,6 +141,14 @@ int megascope_save(void);
 /** Why something that the calling thread told was last passed over; "" when nothing was. Valid until that happens again. */
 const char* megascope_last_error(void);
 
+/** What a client of the live view (MEGASCOPE_LIVE) asks the program to do, as JSON text (docs/live_protocol.md): the same on all ranks that
+ * poll behind the same megascope_step_begin. `text` gets it with a zero behind it, and it is not there any more; returns its length, 0: there is none.
+ * A request that does not fit `size` bytes stays, and nothing is written: 4097 are enough for any. Until a program polls for the first time
+ * its clients are told that it does nothing for them. */
+size_t megascope_request_poll(char* text, size_t size);
+/** Answers a request, in JSON text that has its `id`; from any rank. It leaves with what the rank tells anyhow. */
+void megascope_reply(const char* text);
+
 /** \cond What libmegascope.so shows under the name `megascope_hooks_v1`. A later version of the table is longer. */
 typedef struct megascope_hooks_table {
   size_t size_bytes;
@@ -160,6 +168,8 @@ typedef struct megascope_hooks_table {
   int (*save)(void);
   const char* (*last_error)(void);
   int (*wants_tensor)(const char*);
+  size_t (*request_poll)(char*, size_t);
+  void (*reply)(const char*);
 } megascope_hooks_table;
 /** \endcond */
 

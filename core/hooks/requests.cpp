@@ -1,0 +1,70 @@
+#include "core/hooks/requests.h"
+
+#include <atomic>
+#include <deque>
+#include <new>
+#include <utility>
+
+#include "core/base/no_cancel.h"
+#include "core/hooks/hooks.h"
+#include "core/hooks/name_table.h"
+
+namespace megascope::hooks {
+namespace {
+
+std::atomic<RequestSink*> g_sink{nullptr};
+std::atomic<ReplyFollower> g_follower{nullptr};
+std::atomic<bool> g_has_polled{false};
+
+struct Waiting {
+  ProcessLock lock;
+  std::deque<std::string> requests;
+};
+Waiting& waiting() {
+  static auto* const all = new Waiting;
+  return *all;
+}
+
+/// nullptr: nobody asks anything, as where nothing is recorded or served, and in a forked child.
+RequestSink* sink_here() noexcept {
+  (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
+  return recorder() == nullptr ? nullptr : g_sink.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+std::size_t poll_request(char* text, std::size_t size) noexcept {
+  RequestSink* const sink = sink_here();
+  if (sink == nullptr) return 0;
+  const NoCancel no_cancel;
+  if (!g_has_polled.exchange(true)) sink->polls();
+  const ProcessGuard locked(waiting().lock);
+  if (!locked || waiting().requests.empty()) return 0;
+  const std::string& oldest = waiting().requests.front();
+  const std::size_t length = oldest.size();
+  if (text == nullptr || length >= size) return length;
+  oldest.copy(text, length);
+  text[length] = '\0';
+  waiting().requests.pop_front();
+  return length;
+}
+
+void reply(std::string_view text) noexcept {
+  RequestSink* const sink = sink_here();
+  if (sink == nullptr || text.empty()) return;
+  const NoCancel no_cancel;
+  sink->reply(text);
+  if (const ReplyFollower follower = g_follower.load(std::memory_order_acquire)) follower();
+}
+
+void offer_request(std::string text) {
+  const ProcessGuard locked(waiting().lock);
+  if (!locked) return;
+  if (waiting().requests.size() == kMostWaitingRequests) waiting().requests.pop_front();
+  waiting().requests.push_back(std::move(text));
+}
+
+void set_request_sink(RequestSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }
+void set_reply_follower(ReplyFollower follower) noexcept { g_follower.store(follower, std::memory_order_release); }
+
+}  // namespace megascope::hooks
