@@ -12,6 +12,7 @@
 #define MEGASCOPE_REPORT_STYLES(X) X(kFull, "full") X(kShort, "short") X(kOff, "off")
 #define MEGASCOPE_GRANULARITIES(X) X(kCalls, "calls") X(kBase, "base") X(kFull, "full")
 #define MEGASCOPE_CONTROLS(X) X(kAuto, "auto") X(kOn, "on") X(kOff, "off")
+#define MEGASCOPE_LIVE_CONTROLS(X) X(kOff, "off") X(kAllow, "allow")
 #define MEGASCOPE_EXPORT_FORMATS(X) \
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
@@ -111,6 +112,17 @@
     Accepts::items("a list of names of hosts, with or without port"), "", \
     "By which names beside those of the loopback interface browsers may ask for it, as behind a tunnel or a proxy.", \
     "login1.example.org") \
+  X(live_compat, Port, "MEGASCOPE_LIVE_COMPAT", "off", "", Accepts::port(), "", \
+    "Where MEGASCOPE_LIVE is on: the port of the loopback interface on which clients of MegatronApp and of Megatron's tensor tracer are " \
+    "served as well. It takes no token, so that every user of that machine can read it. 0: any port that is free.", \
+    "5000") \
+  X(live_control, LiveControl, "MEGASCOPE_LIVE_CONTROL", "off", "", \
+    Accepts::words(MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "", \
+    "Whether clients of the live view may ask the program to do something, as to generate a text; only a program that polls for such requests does.", \
+    "allow") \
+  X(live_vectors, Path, "MEGASCOPE_LIVE_VECTORS", "", "none can be read", Accepts::anything(), "", \
+    "The folder of the .npy files that clients of MEGASCOPE_LIVE_COMPAT may name as vectors of a projection.", \
+    "vectors") \
   X(without_mpi, bool, "MEGASCOPE_WITHOUT_MPI", "0", "", Accepts::on_off(), "", \
     "Records from the program's first hook on, though an MPI library is loaded: for programs that never start it. Without one " \
     "that is so anyhow.", \

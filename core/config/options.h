@@ -37,6 +37,7 @@ enum class BufferPolicy { MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_ENUMERATOR)
 enum class Granularity { MEGASCOPE_GRANULARITIES(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ClockChoice { MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class Control { MEGASCOPE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
+enum class LiveControl { MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
 /// What an option accepts. Plain constants of the table; `words` ends each word with '|', `items` says it for people.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct LiveSettings {
   std::uint16_t port = 0;          ///< 0: any that is free
   std::string run_folder;          ///< gets `live_url`; empty: there is none
   std::vector<std::string> hosts;  ///< names by which it may be asked for beside loopback's, with or without port
+  std::optional<std::uint16_t> compat_port;  ///< of the compatibility endpoint (docs/live_compat.md), as port
+  bool is_control_allowed = false;           ///< clients may ask the program to do something
+  std::string vectors_folder;                ///< of .npy files that clients may name; empty: none
   std::string program;             ///< path
   std::string command_line;
   std::string run_id;
@@ -46,6 +50,8 @@ class LiveServer {
   virtual ~LiveServer() = default;
   /// Listens, and starts the thread. url: what the user opens, with the token. An error names the port.
   virtual Status open(const LiveSettings& settings, std::string& url) = 0;
+  /// After open(): a sentence on the compatibility endpoint, or why there is none; empty: none was asked for.
+  virtual std::string compat_text() const = 0;
   /// Hands over a copy. False: the thread is behind by more than it keeps, and the bytes are dropped and counted.
   virtual bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept = 0;
   /// What the clients want (plugin/tensors/wish.h), if it changed since the last time: true, and `wishes` holds all of it.

@@ -100,6 +100,13 @@ bool Access::is_known_origin(std::string_view origin, std::string_view host) con
          std::ranges::any_of(hosts_, [&](const std::string& one) { return is_same_host(*asked, one); });
 }
 
+bool Access::is_local_origin(std::string_view origin) const {
+  const std::size_t scheme_end = origin.find("://");
+  const std::string_view scheme = origin.substr(0, scheme_end);
+  if (scheme_end == std::string_view::npos || (scheme != "http" && scheme != "https")) return false;
+  return is_known_host(origin.substr(scheme_end + 3));
+}
+
 bool Access::has_token(const Credentials& credentials) const {
   if (equal_in_constant_time(token_in_target(credentials.target), token_)) return true;
   const std::string_view given = credentials.authorization;
@@ -113,6 +120,13 @@ Refusal Access::judge(const Credentials& credentials) const {
   if (credentials.has_origin && !is_known_origin(credentials.origin, credentials.host))
     return {403, "Origin is a page of another site."};
   if (!has_token(credentials)) return {401, "The run's token is needed: open the URL that was printed at start, or see live_url in the run folder."};
+  return {};
+}
+
+Refusal Access::judge_compat(const Credentials& credentials) const {
+  if (!credentials.has_one_host || !is_known_host(credentials.host))
+    return {403, "Host is no name of this server: ask for it as localhost, or name it in MEGASCOPE_LIVE_HOSTS."};
+  if (credentials.has_origin && !is_local_origin(credentials.origin)) return {403, "Origin is a page of another machine's."};
   return {};
 }
 

@@ -42,10 +42,13 @@ class Access {
   /// hosts: names beside loopback's, with or without a port (then any).
   Access(std::string token, std::vector<std::string> hosts);
   Refusal judge(const Credentials& credentials) const;
+  /// The same for the compatibility endpoint, which knows no token and whose clients' pages come from other servers of this machine.
+  Refusal judge_compat(const Credentials& credentials) const;
 
  private:
   bool is_known_host(std::string_view host) const;
   bool is_known_origin(std::string_view origin, std::string_view host) const;
+  bool is_local_origin(std::string_view origin) const;
   bool has_token(const Credentials& credentials) const;
 
   std::string token_;

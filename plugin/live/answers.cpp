@@ -8,6 +8,7 @@
 
 #include "plugin/live/bounds.h"
 #include "plugin/live/hub.h"
+#include "plugin/live/json_fields.h"
 #include "plugin/live/page.h"
 #include "plugin/tensors/wish.h"
 
@@ -17,8 +18,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::array kMethods{"mean", "max", "min", "std", "norm", "sum", "absmax", "rms"};
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json run_json(const Hub& hub) {
   const LiveSettings& settings = hub.settings();
@@ -32,7 +31,7 @@ Json run_json(const Hub& hub) {
           {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
           {"running", hub.is_running()},
           {"megascope", MEGASCOPE_VERSION},
-          {"control", {{"generate", false}}}};
+          {"control", {{"generate", hub.desk().may_ask()}}}};
 }
 
 Json bounds_json() {

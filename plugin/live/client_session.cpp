@@ -15,16 +15,16 @@ constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cann
 
 }  // namespace
 
-ClientSession::ClientSession(Loop& loop, beast::tcp_stream stream, Hub::ClientId id)
-    : loop_(loop), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
+ClientSession::ClientSession(Loop& loop, Party& party, beast::tcp_stream stream, Party::ClientId id)
+    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
   loop_.count_connection(1);
   loop_.add(this);
 }
 
 ClientSession::~ClientSession() {
   loop_.count_connection(-1);
-  loop_.hub().disconnect(id_);
-  loop_.publish_wishes();
+  party_.disconnect(id_);
+  loop_.publish();
   loop_.remove(this);
 }
 
@@ -41,7 +41,7 @@ void ClientSession::set_options() {
   beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
-    if (!loop_.hub().count_message(id_, now_since_epoch_ns())) refuse();
+    if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
 
@@ -67,9 +67,9 @@ void ClientSession::on_message() {
   if (is_closing_ || is_refused_) return;
   if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
   const boost::asio::const_buffer bytes = buffer_.data();
-  const bool may_stay = loop_.hub().receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
+  const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
   buffer_.consume(buffer_.size());
-  loop_.publish_wishes();
+  loop_.publish();
   if (!may_stay) return refuse();
   serve();
   read();
@@ -84,11 +84,11 @@ void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
   message_ = {};
   if (is_refused_) {
-    message_.is_text = loop_.hub().next_reply(id_, message_.text);
+    message_.is_text = party_.next_reply(id_, message_.text);
     return message_.is_text ? send() : close(websocket::close_code::policy_error, "too many messages");
   }
-  if (loop_.hub().next(id_, now_since_epoch_ns(), message_)) return send();
-  if (loop_.hub().has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
+  if (party_.next(id_, now_since_epoch_ns(), message_)) return send();
+  if (party_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
 }
 
 void ClientSession::send() {

@@ -16,8 +16,8 @@ namespace megascope::live {
 /// One client: reads what it says, and sends what the hub has for it, one message at a time. The loop's thread.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
  public:
-  /// id: of a client that the hub knows; it is disconnected at the end.
-  ClientSession(Loop& loop, boost::beast::tcp_stream stream, Hub::ClientId id);
+  /// id: of a client that the party knows; it is disconnected at the end.
+  ClientSession(Loop& loop, Party& party, boost::beast::tcp_stream stream, Party::ClientId id);
   ~ClientSession();
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
@@ -37,7 +37,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void give_up();
 
   Loop& loop_;
-  Hub::ClientId id_;
+  Party& party_;
+  Party::ClientId id_;
   boost::beast::websocket::stream<boost::beast::tcp_stream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< with a client that does not take what is sent

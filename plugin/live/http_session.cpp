@@ -51,7 +51,8 @@ void set_headers(Fields& fields, const Answer& answer, const std::string& host) 
 
 }  // namespace
 
-HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket) : loop_(loop), stream_(std::move(socket)), buffer_(2 * kMostHeaderBytes) {
+HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
+    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), buffer_(2 * kMostHeaderBytes) {
   loop_.count_connection(1);
 }
 
@@ -73,7 +74,9 @@ void HttpSession::on_request(const error_code& error) {
   if (error.category() == http::make_error_code(http::error::end_of_stream).category() && error != http::error::end_of_stream &&
       error != http::error::partial_message)
     return send(error_answer(400, "The request is no HTTP/1.1."), true, {});
-  if (!error) judge(parser_->release());
+  if (error) return;
+  if (is_compat_) judge_compat(parser_->release());
+  else judge(parser_->release());
 }
 
 void HttpSession::judge(Request&& request) {
@@ -85,11 +88,25 @@ void HttpSession::judge(Request&& request) {
   if (!is_get && has_body) return send(error_answer(405, "Only GET and HEAD are there."), true, host);
   const std::string path(path_of(view_of(request.target())));
   if (path != "/ws/v1" || !beast::websocket::is_upgrade(request)) return send(answer_to(path, loop_.hub()), has_body, host);
+  serve(loop_.hub(), std::move(request), host);
+}
+
+/// Whatever the path: the references' servers look at none.
+void HttpSession::judge_compat(Request&& request) {
+  const bool has_body = request.method() != http::verb::head;
+  const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
+  if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
+  const std::string host(view_of(request[http::field::host]));
+  if (beast::websocket::is_upgrade(request)) return serve(*loop_.compat(), std::move(request), host);
+  send(error_answer(426, "This port speaks WebSocket only, in the words of MegatronApp and of Megatron's tensor tracer."), has_body, host);
+}
+
+void HttpSession::serve(Party& party, Request&& request, const std::string& host) {
   if (buffer_.size() != 0) return send(error_answer(400, "A client speaks before it is answered."), true, host);
-  const std::optional<Hub::ClientId> id = loop_.hub().is_running() ? loop_.hub().connect(now_since_epoch_ns()) : std::nullopt;
+  const std::optional<Party::ClientId> id = loop_.hub().is_running() ? party.connect(now_since_epoch_ns()) : std::nullopt;
   if (!id) return send(error_answer(503, "There are 8 clients already, or the run has ended."), true, host);
   stream_.expires_never();
-  std::make_shared<ClientSession>(loop_, std::move(stream_), *id)->start(std::move(request));
+  std::make_shared<ClientSession>(loop_, party, std::move(stream_), *id)->start(std::move(request));
 }
 
 void HttpSession::send(Answer answer, bool has_body, const std::string& host) {

@@ -18,7 +18,8 @@ namespace megascope::live {
 /// One connection: one request, which is judged, and answered or becomes a ClientSession. The loop's thread.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket);
+  /// is_compat: it came to the compatibility endpoint.
+  HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
@@ -30,12 +31,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   void on_request(const boost::system::error_code& error);
   void judge(Request&& request);
+  void judge_compat(Request&& request);
+  void serve(Party& party, Request&& request, const std::string& host);
   void send(Answer answer, bool has_body, const std::string& host);
   template <class Response>
   void write(std::shared_ptr<Response> response);
   void finish();
 
   Loop& loop_;
+  bool is_compat_;
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;

@@ -8,6 +8,7 @@
 
 #include "plugin/live/answers.h"
 #include "plugin/live/bounds.h"
+#include "plugin/live/json_fields.h"
 #include "plugin/live/requests.h"
 
 /// What clients say, and what each is to get next.
@@ -19,8 +20,6 @@ using Json = nlohmann::json;
 constexpr std::size_t kNamesAMessage = 256;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-std::string dumped(const Json& message) { return message.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string error_text(const std::string& text, const std::string& panel) {
   Json message{{"type", "error"}, {"text", text}};
   if (!panel.empty()) message["panel"] = panel;
@@ -29,14 +28,15 @@ std::string error_text(const std::string& text, const std::string& panel) {
 
 }  // namespace
 
-Hub::Hub(LiveSettings settings) : settings_(std::move(settings)) { store_.ranks = static_cast<std::uint32_t>(std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks))); }
+Hub::Hub(LiveSettings settings) : settings_(std::move(settings)), desk_(settings_.is_control_allowed) {
+  store_.ranks = static_cast<std::uint32_t>(std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMostLiveRanks)));
+}
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
   if (clients_.size() >= kMostClients) return std::nullopt;
   const ClientId id = next_client_++;
   Client& client = clients_[id];
-  client.message_room = kMessageBurst;
-  client.room_since_ns = now_ns;
+  client.rate = MessageRate(now_ns);
   client.told_events = first_event_;
   reply(client, hello_text(*this));
   return id;
@@ -47,6 +47,7 @@ void Hub::disconnect(ClientId id) {
   if (found == clients_.end()) return;
   for (const auto& [name, panel] : found->second.panels) release(panel.wishes());
   clients_.erase(found);
+  desk_.forget(false, id);
 }
 
 /// A client that asks on without reading is closed (receive()); what it is told unasked is bounded here.
@@ -56,30 +57,20 @@ void Hub::reply(Client& client, std::string text) {
   client.replies.push_back(std::move(text));
 }
 
-/// A bucket that is filled at the rate and holds a burst.
-bool Hub::may_speak(Client& client, std::int64_t now_ns) {
-  const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - client.room_since_ns, 0)) / static_cast<double>(kSecondNs);
-  client.message_room = std::min(kMessageBurst, client.message_room + seconds * kMessagesPerSecond);
-  client.room_since_ns = now_ns;
-  if (client.message_room < 1.0) return false;
-  client.message_room -= 1.0;
-  return true;
-}
-
 bool Hub::count_message(ClientId id, std::int64_t now_ns) {
   const auto found = clients_.find(id);
-  return found != clients_.end() && may_speak(found->second, now_ns);
+  return found != clients_.end() && found->second.rate.may_speak(now_ns);
 }
 
 bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return false;
   Client& client = found->second;
-  if (!may_speak(client, now_ns)) {
+  if (!client.rate.may_speak(now_ns)) {
     reply(client, error_text("More than 100 messages a second.", {}));
     return false;
   }
-  const Request request = read_request(text);
+  Request request = read_request(text);
   if (const auto* bad = std::get_if<BadRequest>(&request)) {
     reply(client, error_text(bad->text, bad->panel));
   } else if (const auto* wanted = std::get_if<Subscribe>(&request)) {
@@ -93,6 +84,8 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
     else panel->second.add_credits(credit->frames);
   } else if (const auto* ping = std::get_if<Ping>(&request)) {
     reply(client, ping->id.empty() ? R"({"type":"pong"})" : R"({"type":"pong","id":)" + ping->id + "}");
+  } else if (auto* asked = std::get_if<Ask>(&request)) {
+    ask(id, client, std::move(*asked));
   }
   return client.reply_bytes <= kMostReplyBytes;
 }

@@ -15,16 +15,13 @@
 #include "plugin/live/block_facts.h"
 #include "plugin/live/interval_rows.h"
 #include "plugin/live/joiner.h"
+#include "plugin/live/message_rate.h"
+#include "plugin/live/onlooker.h"
 #include "plugin/live/panel.h"
+#include "plugin/live/party.h"
+#include "plugin/live/request_desk.h"
 
 namespace megascope::live {
-
-/// One message for a client.
-struct Outgoing {
-  bool is_text = false;
-  std::string text;
-  std::vector<std::byte> frame;
-};
 
 /// A client as the hub knows it. Nothing but small texts waits here: frames are made when they can be sent.
 struct Client {
@@ -38,17 +35,14 @@ struct Client {
   std::map<std::string, std::uint64_t> told_drops;
   std::int64_t drops_told_ns = 0;
   std::uint32_t frame_number = 0;
-  double message_room = 0.0;       ///< messages that it may send now
-  std::int64_t room_since_ns = 0;
+  MessageRate rate;
   bool has_heard_end = false;
 };
 
 /// The live view without sockets: what ranks tell goes in, what each client is to get comes out. Times are handed in, ns since the epoch.
 /// One thread.
-class Hub {
+class Hub final : public Party {
  public:
-  using ClientId = std::uint64_t;
-
   explicit Hub(LiveSettings settings);
 
   void take_block(std::span<const std::byte> block);
@@ -58,22 +52,25 @@ class Hub {
   /// What waits for parts in vain is handed on.
   void tick(std::int64_t now_ns);
 
-  /// nullopt: there are kMostClients.
-  std::optional<ClientId> connect(std::int64_t now_ns);
-  void disconnect(ClientId client);
-  /// False: it is to be closed (1008): it says too much, or does not take what it asked for.
-  bool receive(ClientId client, std::string_view text, std::int64_t now_ns);
-  /// A message that is none (a ping): counts for the rate. False: as receive().
-  bool count_message(ClientId client, std::int64_t now_ns);
-  /// The next message for it; false: there is none now.
-  bool next(ClientId client, std::int64_t now_ns, Outgoing& message);
-
-  /// Of what next() gives only what it asked for; for one that is about to be closed.
-  bool next_reply(ClientId client, std::string& text);
+  std::optional<ClientId> connect(std::int64_t now_ns) override;
+  void disconnect(ClientId client) override;
+  bool receive(ClientId client, std::string_view text, std::int64_t now_ns) override;
+  bool count_message(ClientId client, std::int64_t now_ns) override;
+  bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
+  bool next_reply(ClientId client, std::string& text) override;
+  bool has_heard_all(ClientId client) const override;
 
   bool take_changed_wishes(std::vector<std::byte>& wishes) { return store_.wishes.take_changed(wishes); }
   void end(bool is_aborted, std::int64_t now_ns);
-  bool has_heard_all(ClientId client) const;
+
+  // For those who speak another protocol.
+  void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
+  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many wishes.
+  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes) { return store_.wishes.add(wishes); }
+  void release(const std::vector<std::uint32_t>& wishes);
+  RequestDesk& desk() { return desk_; }
+  const RequestDesk& desk() const { return desk_; }
+  std::uint64_t steps() const { return steps_; }
 
   const LiveSettings& settings() const { return settings_; }
   const Store& store() const { return store_; }
@@ -89,24 +86,27 @@ class Hub {
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
-  void shelve(std::vector<ViewPointer>& views);
+  void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);
   void unsubscribe(Client& client, const std::string& panel);
-  void release(const std::vector<std::uint32_t>& wishes);
+  void ask(ClientId id, Client& client, Ask&& ask);
+  void hear_polls();
+  void hear_reply(const std::string& text);
   static bool take_reply(Client& client, std::string& text);
   bool next_text(Client& client, std::int64_t now_ns, std::string& text);
   bool next_names(Client& client, std::string& text);
   bool next_drops(Client& client, std::int64_t now_ns, std::string& text);
   bool next_frame(Client& client, std::vector<std::byte>& frame);
-  bool may_speak(Client& client, std::int64_t now_ns);
 
   LiveSettings settings_;
   Store store_;
   Joiner joiner_;
   IntervalRows intervals_;
+  RequestDesk desk_;
+  Onlooker* onlooker_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   std::deque<std::string> events_;     ///< alerts and notices of all

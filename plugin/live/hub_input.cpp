@@ -2,9 +2,8 @@
 #include <numeric>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "plugin/live/hub.h"
+#include "plugin/live/json_fields.h"
 
 /// What the ranks tell.
 namespace megascope::live {
@@ -18,8 +17,6 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
   return {static_cast<double>(found.count), static_cast<double>(found.nan_count), static_cast<double>(found.infinity_count), found.min, found.max,
           found.mean(), found.norm()};
 }
-
-std::string dumped(const nlohmann::json& message) { return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 }  // namespace
 
@@ -75,11 +72,13 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kCounterReadings: add_readings(world_rank, reader.counter_readings); break;
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
+      case Item::kPolls: hear_polls(); break;
+      case Item::kReply: hear_reply(reader.reply.text); break;
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
-      default: count_drop("letters of ranks that were damaged", 1); return shelve(whole);
+      default: count_drop("letters of ranks that were damaged", 1); return shelve(whole, now_ns);
     }
   }
-  shelve(whole);
+  shelve(whole, now_ns);
 }
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
@@ -107,7 +106,7 @@ void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interva
   }
 }
 
-void Hub::shelve(std::vector<ViewPointer>& views) {
+void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
   for (ViewPointer& view : views) {
     const Shelf::Place place{view->wish, view->key};
     if (view->missing != 0) count_drop("parts of views that did not come", view->missing);
@@ -117,12 +116,14 @@ void Hub::shelve(std::vector<ViewPointer>& views) {
         if (panel.wants(place.first)) panel.hear_of(place);
       }
     }
+    if (onlooker_ != nullptr) onlooker_->hear_of(place, now_ns);
   }
 }
 
 void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMostEventText);
   if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
+  if (onlooker_ != nullptr) onlooker_->hear(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, panel] : client.panels) {
       if (panel.wants(notice.wish)) reply(client, dumped({{"type", "notice"}, {"panel", name}, {"text", text}}));
@@ -135,13 +136,15 @@ void Hub::count_drop(const std::string& reason, std::uint64_t count) { drops_[re
 void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
   joiner_.expire(now_ns, has_ended_, whole);
-  shelve(whole);
+  shelve(whole, now_ns);
 }
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
   has_ended_ = true;
   end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}});
+  desk_.end();
   tick(now_ns);
+  if (onlooker_ != nullptr) onlooker_->hear_end();
 }
 
 }  // namespace megascope::live

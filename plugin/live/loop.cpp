@@ -39,6 +39,17 @@ error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   return error;
 }
 
+/// option: that says the port.
+Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option, std::uint16_t& port) {
+  const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
+  const error_code error = listen_at(acceptors[0], {boost::asio::ip::address_v4::loopback(), port});
+  if (error == boost::asio::error::address_in_use) return Status::error(what + " is taken: give " + option + " another one, or 0 for any that is free");
+  if (error) return Status::error(what + ": " + error.message());
+  port = acceptors[0].local_endpoint().port();
+  listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port});  // if it can be had
+  return Status::ok();
+}
+
 }  // namespace
 
 std::int64_t now_since_epoch_ns() {
@@ -47,7 +58,7 @@ std::int64_t now_since_epoch_ns() {
 
 Loop::Loop(const LiveSettings& settings, std::string token)
     : hub_(settings), access_(std::move(token), settings.hosts), wake_(context_), tick_(context_), deadline_(context_),
-      acceptors_{Acceptor(context_), Acceptor(context_)} {}
+      acceptors_{Acceptor(context_), Acceptor(context_)}, compat_acceptors_{Acceptor(context_), Acceptor(context_)} {}
 
 Status Loop::open_wake() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -57,14 +68,14 @@ Status Loop::open_wake() {
 }
 
 Status Loop::listen(std::uint16_t& port) {
-  const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
-  const error_code error = listen_at(acceptors_[0], {boost::asio::ip::address_v4::loopback(), port});
-  if (error == boost::asio::error::address_in_use)
-    return Status::error(what + " is taken: give MEGASCOPE_LIVE another one, or 0 for any that is free");
-  if (error) return Status::error(what + ": " + error.message());
-  port = acceptors_[0].local_endpoint().port();
-  listen_at(acceptors_[1], {boost::asio::ip::address_v6::loopback(), port});  // if it can be had
-  return open_wake();
+  Status status = listen_on_loopback(acceptors_, "MEGASCOPE_LIVE", port);
+  return status.is_ok() ? open_wake() : status;
+}
+
+Status Loop::listen_compat(std::uint16_t& port) {
+  Status status = listen_on_loopback(compat_acceptors_, "MEGASCOPE_LIVE_COMPAT", port);
+  if (status.is_ok()) compat_ = std::make_unique<CompatHub>(hub_);
+  return status;
 }
 
 void Loop::run() noexcept {
@@ -73,7 +84,8 @@ void Loop::run() noexcept {
       if (failures == 0) {
         wait_for_wake();
         wait_for_tick();
-        for (Acceptor& acceptor : acceptors_) accept(acceptor);
+        for (Acceptor& acceptor : acceptors_) accept(acceptor, false);
+        for (Acceptor& acceptor : compat_acceptors_) accept(acceptor, true);
       }
       context_.run();
       is_over_ = true;
@@ -91,11 +103,10 @@ bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byt
 }
 
 bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept {
-  const std::unique_ptr<std::vector<std::byte>> news(wishes_.bytes.exchange(nullptr));
-  if (!news) return false;
-  wishes = std::move(*news);
-  return true;
+  return wishes_.take(wishes);
 }
+
+bool Loop::next_request(std::string& request) noexcept { return request_.take(request); }
 
 void Loop::ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   is_aborted_ = is_aborted;
@@ -127,6 +138,8 @@ void Loop::wait_for_tick() {
     if (error) return;
     wait_for_tick();
     hub_.tick(now_since_epoch_ns());
+    if (compat_) compat_->tick(now_since_epoch_ns());
+    publish();
     serve_all();
   });
 }
@@ -138,6 +151,7 @@ void Loop::take_in() {
     else hub_.take_letter(item.world_rank, item.bytes, now_ns);
   });
   if (const std::uint64_t refused = inbox_.take_refused(); refused != 0) hub_.count_drop("what ranks told while the live view was behind", refused);
+  publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes decide
 }
 
 void Loop::serve_all() {
@@ -147,25 +161,29 @@ void Loop::serve_all() {
   }
 }
 
-void Loop::publish_wishes() {
-  auto news = std::make_unique<std::vector<std::byte>>();
-  if (hub_.take_changed_wishes(*news)) delete wishes_.bytes.exchange(news.release());
+/// Wishes first, so that what is to be seen of an answer is captured by then.
+void Loop::publish() {
+  auto wishes = std::make_unique<std::vector<std::byte>>();
+  auto request = std::make_unique<std::string>();
+  if (hub_.take_changed_wishes(*wishes)) wishes_.put(std::move(wishes));
+  if (hub_.desk().is_unwanted() && request_.take(*request)) hub_.desk().take_back();
+  if (hub_.desk().next(*request)) request_.put(std::move(request));
 }
 
-void Loop::accept(Acceptor& acceptor) {
+void Loop::accept(Acceptor& acceptor, bool is_compat) {
   if (!acceptor.is_open()) return;
-  acceptor.async_accept([this, &acceptor](const error_code& error, tcp::socket socket) {
+  acceptor.async_accept([this, &acceptor, is_compat](const error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted) return;
     if (error) {  // no descriptor is free: the program's affair
       auto timer = std::make_shared<boost::asio::steady_timer>(context_, kAfterNoDescriptor);
-      timer->async_wait([this, &acceptor, timer](const error_code& gone) {
-        if (!gone) accept(acceptor);
+      timer->async_wait([this, &acceptor, is_compat, timer](const error_code& gone) {
+        if (!gone) accept(acceptor, is_compat);
       });
       return;
     }
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    if (connections_ < static_cast<int>(kMostConnections)) std::make_shared<HttpSession>(*this, std::move(socket))->start();
-    accept(acceptor);
+    if (connections_ < static_cast<int>(kMostConnections)) std::make_shared<HttpSession>(*this, std::move(socket), is_compat)->start();
+    accept(acceptor, is_compat);
   });
 }
 
@@ -177,6 +195,7 @@ void Loop::remove(ClientSession* session) {
 void Loop::begin_end() {
   error_code ignored;
   for (Acceptor& acceptor : acceptors_) acceptor.close(ignored);
+  for (Acceptor& acceptor : compat_acceptors_) acceptor.close(ignored);
   hub_.end(is_aborted_, now_since_epoch_ns());
   if (sessions_.empty()) return context_.stop();
   deadline_.expires_after(std::chrono::milliseconds(linger_ms_));

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -18,6 +19,7 @@
 #include "core/base/status.h"
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/access.h"
+#include "plugin/live/compat_hub.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/inbox.h"
 
@@ -37,30 +39,43 @@ class Loop {
 
   /// Before the thread: listens on loopback. port: 0 becomes the one that was free.
   Status listen(std::uint16_t& port);
+  /// The same for the compatibility endpoint; without it there is none.
+  Status listen_compat(std::uint16_t& port);
   /// The thread: returns when the run is over and clients were told, or are given up.
   void run() noexcept;
 
   // Of the application's thread; none of these waits.
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
+  bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
 
   // Of sessions.
   Hub& hub() { return hub_; }
+  /// Null: it is not served.
+  CompatHub* compat() { return compat_.get(); }
   const Access& access() const { return access_; }
   boost::asio::io_context& context() { return context_; }
   void add(ClientSession* session) { sessions_.insert(session); }
   void remove(ClientSession* session);
   /// One connection more or less.
   void count_connection(int difference) { connections_ += difference; }
-  /// After a client spoke or went: what all want may have changed.
-  void publish_wishes();
+  /// After a client spoke or went, or ranks told something: what all want may have changed, and what they ask for.
+  void publish();
 
  private:
-  /// The last wishes that the application's thread did not fetch yet.
+  /// The last thing that the application's thread did not fetch yet.
+  template <class Content>
   struct Newest {
-    std::atomic<std::vector<std::byte>*> bytes{nullptr};
-    ~Newest() { delete bytes.exchange(nullptr); }
+    std::atomic<Content*> content{nullptr};
+    ~Newest() { delete content.exchange(nullptr); }
+    void put(std::unique_ptr<Content> news) noexcept { delete content.exchange(news.release()); }
+    /// False: there is nothing new.
+    bool take(Content& to) noexcept {
+      const std::unique_ptr<Content> news(content.exchange(nullptr));
+      if (news) to = std::move(*news);
+      return news != nullptr;
+    }
   };
   using Acceptor = boost::asio::ip::tcp::acceptor;
 
@@ -68,16 +83,18 @@ class Loop {
   void wake() noexcept;
   void wait_for_wake();
   void wait_for_tick();
-  void accept(Acceptor& acceptor);
+  void accept(Acceptor& acceptor, bool is_compat);
   void take_in();
   void serve_all();
   void begin_end();
 
   // Before the context, which may hold sessions until it goes.
   Hub hub_;
+  std::unique_ptr<CompatHub> compat_;
   Access access_;
   Inbox inbox_;
-  Newest wishes_;
+  Newest<std::vector<std::byte>> wishes_;
+  Newest<std::string> request_;
   std::atomic<bool> is_to_end_{false};
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
@@ -89,7 +106,9 @@ class Loop {
   boost::asio::posix::stream_descriptor wake_;
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer deadline_;
-  std::array<Acceptor, 2> acceptors_;  ///< IPv4, and IPv6 if it is there
+  using Acceptors = std::array<Acceptor, 2>;
+  Acceptors acceptors_;         ///< IPv4, and IPv6 if it is there
+  Acceptors compat_acceptors_;
 };
 
 }  // namespace megascope::live

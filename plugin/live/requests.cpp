@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "plugin/live/bounds.h"
+#include "plugin/live/generate_request.h"
+#include "plugin/live/json_fields.h"
 #include "plugin/tensors/tile_method.h"
 #include "plugin/tensors/wish.h"
 
@@ -13,45 +15,6 @@ namespace megascope::live {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Fields of an object; the first that is wrong is kept as the problem, and then nothing more is read.
-class Fields {
- public:
-  explicit Fields(const Json& object) : object_(object) {}
-
-  bool has(const char* name) const { return object_.contains(name) && !object_[name].is_null(); }
-  const Json& operator[](const char* name) const { return object_[name]; }
-
-  template <class Number>
-  void number(const char* name, std::int64_t least, std::int64_t most, Number& to) {
-    if (!problem_.empty() || !has(name)) return;
-    const std::optional<std::int64_t> value = whole_number(object_[name]);
-    if (!value || *value < least || *value > most) return fail(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    to = static_cast<Number>(*value);
-  }
-  void text(const char* name, std::size_t most_bytes, std::string& to) {
-    if (!problem_.empty()) return;
-    if (!has(name) || !object_[name].is_string()) return fail(name, "a text");
-    to = object_[name].get<std::string>();
-    if (to.empty() || to.size() > most_bytes) fail(name, "a text of 1 to " + std::to_string(most_bytes) + " bytes");
-  }
-  void fail(const std::string& name, const std::string& expected) {
-    if (problem_.empty()) problem_ = "`" + name + "` is to be " + expected + ".";
-  }
-  void fail(std::string sentence) {
-    if (problem_.empty()) problem_ = std::move(sentence);
-  }
-  const std::string& problem() const { return problem_; }
-
-  static std::optional<std::int64_t> whole_number(const Json& value) {
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-    return value.is_number_integer() ? std::optional(value.get<std::int64_t>()) : std::nullopt;
-  }
-
- private:
-  const Json& object_;
-  std::string problem_;
-};
 
 constexpr std::size_t kMostName = tensors::kWishNameBytes - 1;
 constexpr std::int64_t kInt32Least = std::numeric_limits<std::int32_t>::min();
@@ -168,7 +131,15 @@ Request checked(const Fields& fields, const std::string& panel, Request request)
 std::string id_of(const Json& message) {
   const auto id = message.find("id");
   if (id == message.end() || !(id->is_number() || id->is_string())) return {};
-  return id->dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dumped(*id);
+}
+
+Request read_ask(const Json& message) {
+  Ask ask{.id = id_of(message), .request = {}};
+  std::string problem;
+  ask.request = generate_request(message, kOwnNames, problem);
+  if (!problem.empty()) return BadRequest{problem, {}};
+  return ask;
 }
 
 Request read_object(const Json& message) {
@@ -177,8 +148,9 @@ Request read_object(const Json& message) {
   fields.text("type", 32, type);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
   if (type == "ping") return Ping{id_of(message)};
+  if (type == "request") return read_ask(message);
   if (type != "subscribe" && type != "unsubscribe" && type != "credit")
-    return BadRequest{"There is no message `" + type + "`: subscribe, unsubscribe, credit and ping are.", {}};
+    return BadRequest{"There is no message `" + type + "`: subscribe, unsubscribe, credit, request and ping are.", {}};
   std::string panel;
   fields.text("panel", kMostPanelName, panel);
   if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "core/record/point.h"
 #include "kernels/tiles.h"
 
@@ -47,12 +49,18 @@ struct Ping {
   std::string id;  ///< as JSON; empty: there was none
 };
 
+/// Something that the program is asked to do.
+struct Ask {
+  std::string id;          ///< the client's, as JSON; empty: there was none
+  nlohmann::json request;  ///< as the program gets it, without the server's `id`
+};
+
 struct BadRequest {
   std::string text;   ///< a sentence that names what is wrong
   std::string panel;  ///< empty: it is no panel's
 };
 
-using Request = std::variant<BadRequest, Subscribe, Unsubscribe, Credit, Ping>;
+using Request = std::variant<BadRequest, Subscribe, Unsubscribe, Credit, Ping, Ask>;
 
 Request read_request(std::string_view text);
 

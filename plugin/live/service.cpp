@@ -75,6 +75,7 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   auto loop = std::make_shared<Loop>(settings, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;
+  open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
   if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
   if (!status.is_ok()) return status;
@@ -89,11 +90,24 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   return Status::ok();
 }
 
+/// Without it the live view is served all the same.
+void Service::open_compat(Loop& loop, const LiveSettings& settings) {
+  if (!settings.compat_port) return;
+  std::uint16_t port = *settings.compat_port;
+  const Status status = loop.listen_compat(port);
+  compat_text_ = status.is_ok() ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" + std::to_string(port) +
+                                      " takes no token: every user of this machine can read it" +
+                                      (settings.is_control_allowed ? ", and ask the program to generate" : "")
+                                : "no live view for clients of MegatronApp and Megatron's tensor tracer: " + status.message();
+}
+
 bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
   return is_at_home() && loop_->take(kind, world_rank, bytes);
 }
 
 bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_at_home() && loop_->changed_wishes(wishes); }
+
+bool Service::next_request(std::string& request) noexcept { return is_at_home() && loop_->next_request(request); }
 
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;

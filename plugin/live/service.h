@@ -21,16 +21,20 @@ class Service final : public LiveServer {
   Service& operator=(const Service&) = delete;
 
   Status open(const LiveSettings& settings, std::string& url) override;
+  std::string compat_text() const override { return compat_text_; }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
+  bool next_request(std::string& request) noexcept override;
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:
   Status start(const LiveSettings& settings, std::string& url);
+  void open_compat(Loop& loop, const LiveSettings& settings);
   /// False in a forked child, which has no such thread.
   bool is_at_home() const noexcept;
 
   std::shared_ptr<Loop> loop_;  ///< null: not open
+  std::string compat_text_;
   std::string run_folder_;
   pthread_t thread_{};
   pid_t process_ = 0;

@@ -8,6 +8,9 @@ LiveSettings live_settings(const config::Options& options) {
   LiveSettings settings;
   settings.port = options.live.port;
   settings.hosts = options.live_hosts.items;
+  if (options.live_compat.is_on) settings.compat_port = options.live_compat.port;
+  settings.is_control_allowed = options.live_control == config::LiveControl::kAllow;
+  settings.vectors_folder = options.live_vectors;
   return settings;
 }
 

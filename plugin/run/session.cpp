@@ -188,6 +188,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
 /// On rank 0 the server; on all the part that answers it.
 void Session::open_live(const ProcessInfo& info) {
   if (options_.values.live.is_on && capture_ == nullptr && is_first()) complain("no live view: MEGASCOPE_CONTROL=off keeps ranks from talking at steps");
+  if (options_.values.live_compat.is_on && !options_.values.live.is_on && is_first()) complain("MEGASCOPE_LIVE_COMPAT is passed over: it is served where MEGASCOPE_LIVE is on");
   if (capture_ == nullptr) return;
   if (is_first() && !is_alone_) {
     LiveSettings settings = live_settings(options_.values);
@@ -201,6 +202,7 @@ void Session::open_live(const ProcessInfo& info) {
     std::string url;
     const Status status = open_live_view(library_folder(), settings, live_, url);
     say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
+    if (const std::string compat = live_ == nullptr ? std::string() : live_->compat_text(); !compat.empty()) say(compat);
   }
   talk_->serve(live_);
   hooks::set_request_sink(capture_);

@@ -1,0 +1,187 @@
+#include "plugin/live/compat_hub.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/live/bounds.h"
+#include "plugin/live/compat_answers.h"
+
+/// What clients say, and what each is to get next.
+namespace megascope::live {
+
+CompatHub::CompatHub(Hub& hub) : hub_(hub) { hub_.set_onlooker(this); }
+
+std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
+  if (clients_.size() >= kMostClients) return std::nullopt;
+  const ClientId id = next_client_++;
+  clients_[id].rate = MessageRate(now_ns);
+  return id;
+}
+
+CompatHub::Client* CompatHub::find(ClientId id) {
+  const auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : &found->second;
+}
+
+void CompatHub::disconnect(ClientId id) {
+  Client* const client = find(id);
+  if (client == nullptr) return;
+  stop(id, *client);
+  clients_.erase(id);
+}
+
+bool CompatHub::count_message(ClientId id, std::int64_t now_ns) {
+  Client* const client = find(id);
+  return client != nullptr && client->rate.may_speak(now_ns);
+}
+
+void CompatHub::reply(Client& client, std::string text) {
+  if (client.reply_bytes > kMostReplyBytes) return hub_.count_drop("texts for clients that do not read", 1);
+  client.reply_bytes += text.size();
+  client.replies.push_back(std::move(text));
+}
+
+void CompatHub::refuse(Client& client, const std::string& sentence) { reply(client, compat_error_text(sentence)); }
+
+bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
+  Client* const client = find(id);
+  if (client == nullptr) return false;
+  if (!client->rate.may_speak(now_ns)) {
+    refuse(*client, "More than 100 messages a second.");
+    return false;
+  }
+  CompatRequest request = read_compat_request(text);
+  if (const auto* bad = std::get_if<CompatBad>(&request)) {
+    refuse(*client, bad->text);
+  } else if (std::holds_alternative<CompatPing>(request)) {
+    reply(*client, R"({"type":"pong"})");
+  } else if (const auto* wanted = std::get_if<CompatWatch>(&request)) {
+    stop(id, *client);
+    if (watch(*client, *wanted, now_ns)) client->mode = Mode::kTraining;
+    else stop(id, *client);
+  } else {
+    generate(id, *client, std::move(std::get<CompatGenerate>(request)), now_ns);
+  }
+  return client->reply_bytes <= kMostReplyBytes;
+}
+
+/// What it asked for before is over; what it is to be told stays.
+void CompatHub::stop(ClientId id, Client& client) {
+  hub_.desk().forget(true, id);
+  for (const Seen& seen : client.seen) hub_.release(seen.wishes);
+  client.seen.clear();
+  client.waiting.clear();
+  client.finish.clear();
+  client.has_started = false;
+  client.first_step.reset();
+  client.mode = Mode::kIdle;
+}
+
+bool CompatHub::ask_ranks(Seen& seen) {
+  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(wishes_of(seen.lens.flag(), seen.lens.wish()));
+  hub_.release(std::exchange(seen.wishes, {}));
+  if (wishes) seen.wishes = std::move(*wishes);
+  return wishes.has_value();
+}
+
+bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& problem) {
+  std::shared_ptr<NpyArray> vector;
+  if (wanted.compressor.kind == CompressorKind::kProjection) {
+    vector = std::make_shared<NpyArray>();
+    const Status status = load_npy(hub_.settings().vectors_folder, wanted.compressor.vector_path, *vector);
+    if (!status.is_ok()) problem = "The projection is refused: " + status.message() + ".";
+    if (!status.is_ok()) return false;
+    normalise_rows(*vector);
+  }
+  client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)), .wishes = {}, .sent_tokens = {}});
+  if (ask_ranks(client.seen.back())) return true;
+  problem = "All clients together want " + std::to_string(tensors::kMostWishes) + " different things, and no more are allowed.";
+  return false;
+}
+
+bool CompatHub::watch(Client& client, const CompatWatch& request, std::int64_t now_ns) {
+  client.form = request.form;
+  client.since_ns = now_ns;
+  client.since_steps = hub_.steps();
+  std::string problem = request.flags.empty() ? "No flag is on, so there is nothing to show." : "";
+  for (const WantedFlag& wanted : request.flags) {
+    if (problem.empty()) (void)add_flag(client, wanted, problem);
+  }
+  if (!problem.empty()) refuse(client, problem);
+  return problem.empty();
+}
+
+void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns) {
+  std::string problem = hub_.desk().why_not();
+  if (!problem.empty()) return refuse(client, problem);
+  stop(id, client);
+  const bool is_watched = request.watch.flags.empty() || watch(client, request.watch, now_ns);
+  if (is_watched && hub_.desk().ask({.is_compat = true, .client = id, .tag = {}}, std::move(request.request), problem)) {
+    client.form = request.watch.form;
+    client.mode = Mode::kGenerating;
+    return;
+  }
+  if (!problem.empty()) refuse(client, problem);
+  stop(id, client);
+}
+
+void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
+  Client* const client = find(asker.client);
+  if (client == nullptr || client->mode != Mode::kGenerating) return;
+  const std::string type = answer.value("type", "");
+  if (type == "start") {
+    client->has_started = true;
+    client->waiting.clear();  // views of steps before
+    reply(*client, compat_start_text(answer, layer_count()));
+  } else if (type == "token") {
+    reply(*client, compat_result_text(answer));
+  } else if (type == "finish") {
+    client->finish = compat_finish_text(answer);
+  } else if (type == "error") {
+    const auto message = answer.find("message");
+    client->finish = compat_error_text(message != answer.end() && message->is_string() ? message->get<std::string>() : "the program gives no reason");
+  }
+}
+
+bool CompatHub::next_reply(ClientId id, std::string& text) {
+  Client* const client = find(id);
+  if (client == nullptr || client->replies.empty()) return false;
+  text = std::move(client->replies.front());
+  client->replies.pop_front();
+  client->reply_bytes -= text.size();
+  return true;
+}
+
+bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
+  Client* const client = find(id);
+  if (client == nullptr) return false;
+  message.is_text = true;
+  if (next_reply(id, message.text)) return true;
+  if (may_show(*client, now_ns)) {
+    if (!std::exchange(client->has_started, true)) {
+      message.text = start_text(*client);
+      return true;
+    }
+    if (next_view(*client, message.text)) return true;
+    if (next_reply(id, message.text)) return true;  // why a view can't be shown
+  }
+  if (!client->finish.empty()) {
+    message.text = std::move(client->finish);
+    stop(id, *client);
+    return true;
+  }
+  if (!has_ended_ || std::exchange(client->has_heard_end, true)) return false;
+  message.text = compat_error_text("The run has ended.");
+  return client->mode == Mode::kGenerating;
+}
+
+bool CompatHub::has_heard_all(ClientId id) const {
+  const auto found = clients_.find(id);
+  return found == clients_.end() || found->second.has_heard_end;
+}
+
+}  // namespace megascope::live

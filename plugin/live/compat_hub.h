@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/live/compat_lens.h"
+#include "plugin/live/compat_requests.h"
+#include "plugin/live/hub.h"
+#include "plugin/live/onlooker.h"
+#include "plugin/live/party.h"
+
+namespace megascope::live {
+
+/// Clients of MegatronApp and of Megatron's tensor tracer (docs/live_compat.md), beside the hub, whose views they see. Nothing waits for them:
+/// of each tensor the newest view goes out when a client can take it. One thread, the hub's.
+class CompatHub final : public Party, public Onlooker {
+ public:
+  explicit CompatHub(Hub& hub);
+  ~CompatHub() override { hub_.set_onlooker(nullptr); }
+  CompatHub(const CompatHub&) = delete;
+  CompatHub& operator=(const CompatHub&) = delete;
+
+  std::optional<ClientId> connect(std::int64_t now_ns) override;
+  void disconnect(ClientId client) override;
+  bool receive(ClientId client, std::string_view text, std::int64_t now_ns) override;
+  bool count_message(ClientId client, std::int64_t now_ns) override;
+  bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
+  bool next_reply(ClientId client, std::string& text) override;
+  bool has_heard_all(ClientId client) const override;
+
+  void hear_of(const Shelf::Place& place, std::int64_t now_ns) override;
+  void hear(const tensors::Notice& notice) override;
+  void hear(const Asker& asker, const nlohmann::json& reply) override;
+  void hear_end() override { has_ended_ = true; }
+  /// Now and then: tells of flags of which nothing comes.
+  void tick(std::int64_t now_ns);
+
+ private:
+  /// A flag that a client wants to see.
+  struct Seen {
+    CompatLens lens;
+    std::vector<std::uint32_t> wishes;
+    std::map<std::uint64_t, std::uint64_t> sent_tokens;  ///< by tensor, of the text that is generated
+    bool has_view = false;
+    bool has_complained = false;
+  };
+  enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
+  struct Client {
+    Mode mode = Mode::kIdle;
+    CompatForm form = CompatForm::kMegatronApp;
+    std::vector<Seen> seen;
+    std::deque<Shelf::Place> waiting;  ///< each once
+    std::deque<std::string> replies;
+    std::size_t reply_bytes = 0;
+    MessageRate rate;
+    bool has_started = false;          ///< it was told `start`
+    std::string finish;                ///< to be told once no view waits; empty: not yet
+    std::optional<std::int64_t> first_step;
+    std::int64_t last_step = 0;
+    std::int64_t first_ns = 0;         ///< when the first view came
+    std::int64_t since_ns = 0;         ///< when it asked
+    std::uint64_t since_steps = 0;
+    bool has_heard_end = false;
+  };
+
+  Client* find(ClientId id);
+  void reply(Client& client, std::string text);
+  void refuse(Client& client, const std::string& sentence);
+  void complain(Client& client, Seen& seen, const std::string& problem);
+  void stop(ClientId id, Client& client);
+  /// False: it was refused.
+  bool watch(Client& client, const CompatWatch& request, std::int64_t now_ns);
+  bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
+  bool ask_ranks(Seen& seen);
+  void generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns);
+  void hear_view(Client& client, Seen& seen, const Shelf::Place& place, const View& view, std::int64_t now_ns);
+  bool may_show(Client& client, std::int64_t now_ns);
+  bool next_view(Client& client, std::string& text);
+  std::optional<std::string> text_of(Client& client, Seen& seen, const View& view);
+  std::string start_text(const Client& client) const;
+  std::int32_t layer_count() const;
+  std::string names_of(CompatFlag flag) const;
+
+  Hub& hub_;
+  std::map<ClientId, Client> clients_;
+  ClientId next_client_ = 1;
+  bool has_ended_ = false;
+};
+
+}  // namespace megascope::live

@@ -1,0 +1,117 @@
+#include "plugin/live/compat_lens.h"
+
+#include <utility>
+
+namespace megascope::live {
+namespace {
+
+using tensors::Wish;
+using tensors::WishKind;
+
+/// Leading dimensions of a tensor of a transformer that stay: sequences and tokens.
+constexpr std::uint32_t kKept = 2;
+
+/// The input tokens, and under them where each stands.
+void stack_positions(Numbers& numbers) {
+  const std::uint64_t tokens = numbers.shape.back();
+  const std::size_t count = numbers.values.size();
+  numbers.shape = {2, numbers.shape.size() == 1 ? 1 : numbers.shape.front(), tokens};
+  for (std::size_t i = 0; i < count; ++i) numbers.values.push_back(static_cast<float>(i % tokens));
+}
+
+}  // namespace
+
+CompatLens::CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector)
+    : wanted_(wanted), form_(form), vector_(std::move(vector)), is_known_(!is_fused_wanted()) {}
+
+Wish CompatLens::wish() const {
+  if (fused_) return fused_->wish();
+  Wish wish{.kind = WishKind::kTile};
+  const bool is_attention = wanted_.flag == CompatFlag::kScores;
+  if (!is_known_ || wanted_.compressor.kind == CompressorKind::kEmpty) {
+    wish.tiles = 1;
+  } else if (wanted_.compressor.kind == CompressorKind::kTile) {
+    wish.tiles = wanted_.compressor.tiles;
+    wish.keep = is_attention ? 0 : kKept;
+    set_method(wish, wanted_.compressor.method);
+  } else {
+    wish.tiles = tensors::kMostTiles;  // each element by itself
+  }
+  return wish;
+}
+
+bool CompatLens::learn(const View& view) {
+  const bool is_attention = wanted_.flag == CompatFlag::kScores;
+  const std::vector<std::uint64_t>& shape = view.full_shape;
+  const bool is_input = wanted_.flag == CompatFlag::kInputTokens;
+  if (is_attention && shape.size() == 4) {
+    sequences_ = shape[0];
+    tokens_ = shape[2];
+  } else if (shape.size() >= 3 || (is_input && shape.size() == 2)) {
+    sequences_ = shape[0];
+    tokens_ = shape[1];
+  } else if (!shape.empty()) {
+    sequences_ = 1;
+    tokens_ = shape[0];
+  }
+  if (std::exchange(is_known_, true)) return false;
+  fused_ = FusedQkv::of(shape, wanted_.compressor.tiles, wanted_.compressor.method, problem_);
+  return true;
+}
+
+std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_t layer, std::string& problem) const {
+  const std::uint64_t size = numbers.shape.back();
+  if (vector_ == nullptr || size != vector_->columns || layer < 0 || static_cast<std::uint64_t>(layer) >= vector_->rows) {
+    const std::string have = vector_ == nullptr ? "none" : "[" + std::to_string(vector_->rows) + ", " + std::to_string(vector_->columns) + "]";
+    problem = "the projection's vectors are " + have + ", and layer " + std::to_string(layer + 1) + " of size " + std::to_string(size) + " has none among them";
+    return std::nullopt;
+  }
+  const float* const vector = vector_->values.data() + static_cast<std::uint64_t>(layer) * size;
+  Numbers made{.shape = numbers.shape, .values = {}};
+  made.shape.back() = 1;
+  for (std::size_t at = 0; at < numbers.values.size(); at += size) {
+    double sum = 0.0;
+    for (std::uint64_t i = 0; i < size; ++i) sum += static_cast<double>(numbers.values[at + i]) * static_cast<double>(vector[i]);
+    made.values.push_back(static_cast<float>(sum));
+  }
+  return made;
+}
+
+std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, std::string& problem) const {
+  const CompressorKind kind = wanted_.compressor.kind;
+  const bool is_as_it_is = kind == CompressorKind::kNoOp || kind == CompressorKind::kProjection;
+  problem = problem_;
+  if (!problem.empty()) return std::nullopt;
+  if (is_as_it_is && view.tile_width > 1) {
+    problem = "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " + std::to_string(tensors::kMostTiles) +
+              " can be sent as they are";
+    return std::nullopt;
+  }
+  Numbers numbers{.shape = view.shape, .values = view.values};
+  if (fused_) {
+    std::optional<Numbers> tiles = fused_->tiles_of(numbers);
+    if (!tiles) problem = "its shape has changed: ask for it again";
+    return tiles;
+  }
+  if (kind == CompressorKind::kEmpty) numbers.shape = view.full_shape;
+  if (wanted_.flag == CompatFlag::kInputTokens && kind != CompressorKind::kTile) stack_positions(numbers);
+  else if (wanted_.flag != CompatFlag::kScores) make_three_dimensions(numbers);
+  if (kind == CompressorKind::kEmpty) {
+    numbers.shape.back() = 0;
+    numbers.values.clear();
+  }
+  if (kind == CompressorKind::kProjection) return projected(numbers, layer, problem);
+  const bool has_pixels = form_ == CompatForm::kMegatronApp && kind == CompressorKind::kTile;
+  if (has_pixels) widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
+  if (numbers.values.size() <= kMostCompatNumbers) return numbers;
+  problem = std::to_string(numbers.values.size()) + " numbers are more than an update holds: ask for fewer tiles";
+  return std::nullopt;
+}
+
+std::vector<std::uint64_t> CompatLens::args_of(const Numbers& numbers) const {
+  if (form_ == CompatForm::kTracer) return numbers.shape;
+  if (wanted_.flag == CompatFlag::kScores && numbers.shape.size() >= 3) return {numbers.shape.end() - 3, numbers.shape.end()};
+  return {numbers.shape[1]};
+}
+
+}  // namespace megascope::live

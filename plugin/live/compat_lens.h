@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/live/compat_numbers.h"
+#include "plugin/live/compat_requests.h"
+#include "plugin/live/fused_qkv.h"
+#include "plugin/live/joiner.h"
+#include "plugin/live/npy_file.h"
+
+namespace megascope::live {
+
+/// The most numbers that one `update` holds.
+inline constexpr std::uint64_t kMostCompatNumbers = std::uint64_t{1} << 20;
+
+/// How the tensors of one flag become what a client of the compatibility endpoint expects of it. Pure.
+class CompatLens {
+ public:
+  /// vector: of a projection, rows normalised; else null.
+  CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector);
+  CompatFlag flag() const { return wanted_.flag; }
+  /// What to ask the ranks for now, without a name.
+  tensors::Wish wish() const;
+  /// A view came of it. True: what wish() says is another by that, and this view is none to show.
+  bool learn(const View& view);
+  /// layer: from 0. problem: why it can't be shown. The last dimension but one of what comes are tokens (of attention: queries).
+  std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
+  /// An update's `args`.
+  std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
+
+  /// Known once a view came: sequences and tokens.
+  std::uint64_t sequences() const { return sequences_; }
+  std::uint64_t tokens() const { return tokens_; }
+
+ private:
+  bool is_fused_wanted() const { return wanted_.flag == CompatFlag::kQkv && wanted_.compressor.kind == CompressorKind::kTile; }
+  std::optional<Numbers> projected(const Numbers& numbers, std::int32_t layer, std::string& problem) const;
+
+  WantedFlag wanted_;
+  CompatForm form_;
+  std::shared_ptr<const NpyArray> vector_;
+  std::optional<FusedQkv> fused_;
+  bool is_known_ = false;  ///< whether it is fused
+  std::string problem_;
+  std::uint64_t sequences_ = 0;
+  std::uint64_t tokens_ = 0;
+};
+
+}  // namespace megascope::live

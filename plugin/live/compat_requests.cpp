@@ -1,0 +1,182 @@
+#include "plugin/live/compat_requests.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/base/text.h"
+#include "plugin/live/bounds.h"
+#include "plugin/live/generate_request.h"
+#include "plugin/live/json_fields.h"
+#include "plugin/tensors/tile_method.h"
+
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFlags = "visualization_flags";
+constexpr const char* kCompressors = "compressor_config";
+constexpr const char* kPerturbations = "disturbance_configs";
+constexpr std::uint32_t kQkvPixels = 96;
+constexpr std::uint32_t kMlpPixels = 64;
+constexpr std::size_t kMostPath = 4096;
+
+/// The references write True and False as texts too.
+std::optional<bool> truth_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string text = lower_case(value.get_ref<const std::string&>());
+  if (text == "true") return true;
+  return text == "false" ? std::optional(false) : std::nullopt;
+}
+
+/// Absent: an empty object.
+Json object_named(Fields& fields, const char* name) {
+  if (!fields.has(name)) return Json::object();
+  if (fields[name].is_object()) return fields[name];
+  fields.fail(name, "an object");
+  return Json::object();
+}
+
+void read_method(Fields& fields, const std::string& where, kernels::TileMethod& method) {
+  if (!fields.has("method")) return;
+  std::string text;
+  std::string problem;
+  fields.text("method", tensors::kMostMethodBytes, text);
+  if (!fields.problem().empty()) return;
+  const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
+  if (parsed) method = *parsed;
+  else fields.fail("The method of " + where + " is refused: " + problem + ". Nothing is evaluated here; `data.mean(dim=-1)` and its like are understood.");
+}
+
+/// {"pixels": 96, "method": "data.mean(dim=-1)"}, or nothing.
+Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRow& row, std::string& problem) {
+  Compressor compressor;
+  if (row.group.empty()) {  // attention is sent as it is
+    compressor.kind = CompressorKind::kNoOp;
+    return compressor;
+  }
+  compressor.tiles = row.group == "QKV" ? kQkvPixels : kMlpPixels;
+  const auto group = configuration.find(row.group);
+  if (group == configuration.end()) return compressor;
+  if (!group->is_object()) {
+    problem = "`" + std::string(row.group) + "` in `compressor_config` is to be an object.";
+    return compressor;
+  }
+  Fields fields(*group);
+  fields.number("pixels", 1, tensors::kMostTiles, compressor.tiles);
+  read_method(fields, std::string(row.group), compressor.method);
+  problem = fields.problem();
+  return compressor;
+}
+
+std::optional<CompressorKind> kind_named(std::string_view name) {
+  constexpr std::string_view kSuffix = "Compressor";
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  if (name == "Tile") return CompressorKind::kTile;
+  if (name == "NoOp") return CompressorKind::kNoOp;
+  if (name == "Empty") return CompressorKind::kEmpty;
+  return name == "Projection" ? std::optional(CompressorKind::kProjection) : std::nullopt;
+}
+
+/// {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}, or nothing: Empty.
+Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row, std::string& problem) {
+  Compressor compressor;
+  compressor.kind = CompressorKind::kEmpty;
+  const auto entry = configuration.find(row.name);
+  if (entry == configuration.end()) return compressor;
+  const std::string where = "`" + std::string(row.name) + "` in `compressor_config`";
+  const Json type = entry->is_object() ? entry->value("compressor_type", Json()) : Json();
+  const std::optional<CompressorKind> kind = type.is_string() ? kind_named(type.get_ref<const std::string&>()) : std::nullopt;
+  const Json settings = entry->is_object() ? entry->value("compressor_configs", Json::object()) : Json();
+  if (!kind || !settings.is_object()) {
+    problem = where + " is to be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", \"compressor_configs\": an object}.";
+    return compressor;
+  }
+  compressor.kind = *kind;
+  Fields fields(settings);
+  if (*kind == CompressorKind::kTile) {
+    fields.number("tiles", 1, tensors::kMostTiles, compressor.tiles);
+    read_method(fields, where, compressor.method);
+  }
+  if (*kind == CompressorKind::kProjection) fields.text("vector_path", kMostPath, compressor.vector_path);
+  problem = fields.problem();
+  return compressor;
+}
+
+/// Whose configuration it is: that of the tracer says `compressor_type`, and only it knows some flags.
+CompatForm form_of(const Json& flags, const Json& configuration) {
+  const auto is_tracers = [](const Json& entry) { return entry.is_object() && entry.contains("compressor_type"); };
+  if (std::ranges::any_of(configuration, is_tracers)) return CompatForm::kTracer;
+  if (configuration.contains("QKV") || configuration.contains("MLP")) return CompatForm::kMegatronApp;
+  const auto has = [&](CompatFlag flag) { return flags.contains(row_of(flag).name); };
+  const bool has_tracers = has(CompatFlag::kAttentionOutput) || has(CompatFlag::kHidden) || has(CompatFlag::kInputTokens);
+  return has_tracers ? CompatForm::kTracer : CompatForm::kMegatronApp;
+}
+
+void check_names(const Json& flags, Fields& fields) {
+  for (const auto& [name, value] : flags.items()) {
+    if (!flag_named(name) && !is_passed_over(name)) return fields.fail("There is no flag `" + name.substr(0, 64) + "`.");
+    if (!truth_of(value)) return fields.fail(name.substr(0, 64), "true or false");
+  }
+}
+
+/// To show what was not perturbed as if it were would mislead.
+void check_perturbations(Fields& fields) {
+  const Json wanted = object_named(fields, kPerturbations);
+  for (const auto& [name, value] : wanted.items()) {
+    if (name.ends_with("_perturbation") && truth_of(value).value_or(false))
+      return fields.fail("`" + name.substr(0, 64) + "` is refused: this version perturbs nothing. The program runs on as it is.");
+  }
+}
+
+CompatWatch read_watch(Fields& fields) {
+  CompatWatch watch;
+  const Json flags = object_named(fields, kFlags);
+  const Json configuration = object_named(fields, kCompressors);
+  check_perturbations(fields);
+  check_names(flags, fields);
+  if (!fields.problem().empty()) return watch;
+  watch.form = form_of(flags, configuration);
+  for (int i = 0; i < static_cast<int>(CompatFlag::kCount); ++i) {
+    const CompatFlagRow& row = row_of(static_cast<CompatFlag>(i));
+    const auto said = flags.find(row.name);
+    const bool is_on = said == flags.end() ? row.is_on_by_default : *truth_of(*said);
+    if (!is_on || number_of(row.flag, watch.form) == 0) continue;
+    std::string problem;
+    const Compressor compressor = watch.form == CompatForm::kTracer ? tracer_compressor(configuration, row, problem) : megatron_app_compressor(configuration, row, problem);
+    if (!problem.empty()) fields.fail(problem);
+    watch.flags.push_back({row.flag, compressor});
+  }
+  return watch;
+}
+
+CompatRequest read_object(const Json& message) {
+  Fields fields(message);
+  std::string type;
+  fields.text("type", 32, type);
+  if (!fields.problem().empty()) return CompatBad{fields.problem()};
+  if (type == "ping") return CompatPing{};
+  if (type == "worker_forward") return CompatBad{"`worker_forward` is refused: ranks speak to each other over MPI here."};
+  if (type != "run_training_step" && type != "generate") return CompatBad{"There is no message `" + type + "`: run_training_step, generate and ping are."};
+  CompatGenerate generate{.watch = read_watch(fields), .request = {}};
+  if (!fields.problem().empty()) return CompatBad{fields.problem()};
+  if (type == "run_training_step") return std::move(generate.watch);
+  std::string problem;
+  generate.request = generate_request(message, kCompatNames, problem);
+  if (!problem.empty()) return CompatBad{problem};
+  return generate;
+}
+
+}  // namespace
+
+CompatRequest read_compat_request(std::string_view text) {
+  if (text.size() > kMostMessageBytes) return CompatBad{"A message has at most 64 KiB."};
+  const Json message = Json::parse(text, nullptr, false);
+  if (message.is_discarded()) return CompatBad{"The message is no JSON."};
+  if (!message.is_object()) return CompatBad{"The message is no JSON object."};
+  return read_object(message);
+}
+
+}  // namespace megascope::live

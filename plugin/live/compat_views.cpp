@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "plugin/live/compat_answers.h"
+#include "plugin/live/compat_hub.h"
+#include "plugin/live/json_fields.h"
+#include "plugin/tensors/tensor_choice.h"
+
+/// What becomes of the views that come.
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks have told of the first step that is shown
+constexpr std::int64_t kSilenceNs = 5'000'000'000;
+constexpr std::uint64_t kSilentSteps = 8;
+constexpr std::size_t kMostNamesSaid = 12;
+
+bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) { return std::ranges::find(wishes, wish) != wishes.end(); }
+
+}  // namespace
+
+void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
+  for (auto& [id, client] : clients_) {
+    for (Seen& seen : client.seen) {
+      const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place) : nullptr;
+      if (view != nullptr) hear_view(client, seen, place, *view, now_ns);
+    }
+  }
+}
+
+void CompatHub::hear_view(Client& client, Seen& seen, const Shelf::Place& place, const View& view, std::int64_t now_ns) {
+  seen.has_view = true;
+  if (!client.first_step) {
+    client.first_step = view.step;
+    client.first_ns = now_ns;
+  }
+  client.last_step = std::max(client.last_step, view.step);
+  if (seen.lens.learn(view)) {
+    if (!ask_ranks(seen)) complain(client, seen, "all clients together want too many different things");
+    return;
+  }
+  if (std::ranges::find(client.waiting, place) == client.waiting.end()) client.waiting.push_back(place);
+}
+
+void CompatHub::hear(const tensors::Notice& notice) {
+  for (auto& [id, client] : clients_) {
+    for (Seen& seen : client.seen) {
+      if (has(seen.wishes, notice.wish)) complain(client, seen, notice.text);
+    }
+  }
+}
+
+void CompatHub::complain(Client& client, Seen& seen, const std::string& problem) {
+  if (std::exchange(seen.has_complained, true)) return;
+  refuse(client, std::string(row_of(seen.lens.flag()).name) + ": " + problem.substr(0, 512) + ".");
+}
+
+void CompatHub::tick(std::int64_t now_ns) {
+  for (auto& [id, client] : clients_) {
+    const bool is_long = now_ns - client.since_ns > kSilenceNs && hub_.steps() - client.since_steps > kSilentSteps;
+    if (client.mode != Mode::kTraining || !is_long) continue;
+    for (Seen& seen : client.seen) {
+      if (!seen.has_view) complain(client, seen, names_of(seen.lens.flag()));
+    }
+  }
+}
+
+/// What there is, where a flag finds nothing.
+std::string CompatHub::names_of(CompatFlag flag) const {
+  const CompatFlagRow& row = row_of(flag);
+  std::string text = "no tensor comes whose name is like " + std::string(row.patterns[0]);
+  if (!row.patterns[1].empty()) text += " or " + std::string(row.patterns[1]);
+  text += " and whose kind is " + std::string(kTensorKindNames[static_cast<std::size_t>(row.kind)]);
+  std::set<std::string> names;
+  const TensorCatalog& known = hub_.store().tensors;
+  for (std::uint32_t id = 0; id < known.size() && names.size() < kMostNamesSaid; ++id) {
+    if (known[id].is_named) names.insert(known[id].name.name);
+  }
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? text : text + "; there are " + list;
+}
+
+std::int32_t CompatHub::layer_count() const {
+  std::int32_t layers = 0;
+  const TensorCatalog& known = hub_.store().tensors;
+  for (std::uint32_t id = 0; id < known.size(); ++id) {
+    const tensors::TensorName& name = known[id].name;
+    if (known[id].is_named && name.kind == TensorKind::kActvOut) layers = std::max(layers, name.layer + 1);
+  }
+  return layers;
+}
+
+/// In training `start` says how many layers there are: all ranks have told of theirs by the third step, or never will.
+bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
+  if (client.has_started) return true;
+  if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
+  return client.last_step >= *client.first_step + 2 || now_ns - client.first_ns > kFirstStepNs || has_ended_;
+}
+
+std::string CompatHub::start_text(const Client& client) const {
+  std::uint64_t sequences = 1;
+  std::uint64_t tokens = 1;
+  for (const Seen& seen : client.seen) {
+    if (seen.lens.tokens() == 0) continue;
+    sequences = seen.lens.sequences();
+    tokens = seen.lens.tokens();
+  }
+  return dumped({{"type", "start"}, {"micro_batch_size", sequences}, {"seq_length", tokens}, {"num_layers", layer_count()}});
+}
+
+bool CompatHub::next_view(Client& client, std::string& text) {
+  while (!client.waiting.empty()) {
+    const Shelf::Place place = client.waiting.front();
+    client.waiting.pop_front();
+    const ViewPointer view = hub_.store().shelf.find(place);
+    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& one) { return has(one.wishes, place.first); });
+    if (view == nullptr || seen == client.seen.end()) continue;
+    std::optional<std::string> made = text_of(client, *seen, *view);
+    if (!made) continue;
+    text = std::move(*made);
+    return true;
+  }
+  return false;
+}
+
+/// While a text is generated its tokens come one by one, though the program may compute all of them each time: only new ones are told.
+std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const View& view) {
+  const std::optional<std::uint32_t> id = hub_.store().tensors.find(view.key);
+  const std::int32_t layer = id ? hub_.store().tensors[*id].name.layer : kNoLayer;
+  std::string problem;
+  std::optional<Numbers> numbers = seen.lens.look(view, layer, problem);
+  if (!numbers) {
+    complain(client, seen, problem);
+    return std::nullopt;
+  }
+  if (client.mode == Mode::kGenerating) {
+    const std::size_t dimension = numbers->shape.size() - 2;
+    const std::uint64_t tokens = numbers->shape[dimension];
+    std::uint64_t& sent = seen.sent_tokens[view.key];
+    keep_last(*numbers, dimension, tokens > sent ? tokens - sent : 1);
+    sent = tokens;
+  }
+  return update_text(number_of(seen.lens.flag(), client.form), layer + 1, seen.lens.args_of(*numbers), numbers->values);
+}
+
+}  // namespace megascope::live

@@ -1,0 +1,50 @@
+#include <utility>
+
+#include "plugin/live/hub.h"
+#include "plugin/live/json_fields.h"
+
+/// What clients ask the program to do, and what it answers.
+namespace megascope::live {
+namespace {
+
+using Json = nlohmann::json;
+
+/// "reply" is the program's "type", as that is the message's.
+Json reply_of(const Asker& asker, Json reply) {
+  reply["reply"] = std::move(reply["type"]);
+  reply["type"] = "reply";
+  reply.erase("id");
+  if (!asker.tag.empty()) reply["id"] = Json::parse(asker.tag, nullptr, false);
+  return reply;
+}
+
+}  // namespace
+
+void Hub::ask(ClientId id, Client& client, Ask&& ask) {
+  const Asker asker{.is_compat = false, .client = id, .tag = std::move(ask.id)};
+  std::string problem;
+  const std::optional<std::size_t> before = desk_.ask(asker, std::move(ask.request), problem);
+  if (!before) return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
+  reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));
+}
+
+void Hub::hear_polls() {
+  const bool might_before = desk_.may_ask();
+  desk_.open();
+  if (desk_.may_ask() && !might_before) announce(R"({"type":"control","generate":true})");
+}
+
+void Hub::hear_reply(const std::string& text) {
+  const Json answer = Json::parse(text, nullptr, false);
+  if (!answer.is_object()) return count_drop("answers of the program that are no JSON object", 1);
+  const std::optional<Asker> asker = desk_.answered(answer);
+  if (!asker) return;
+  if (asker->is_compat) {
+    if (onlooker_ != nullptr) onlooker_->hear(*asker, answer);
+    return;
+  }
+  const auto client = clients_.find(asker->client);
+  if (client != clients_.end()) reply(client->second, dumped(reply_of(*asker, answer)));
+}
+
+}  // namespace megascope::live

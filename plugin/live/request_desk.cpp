@@ -1,0 +1,56 @@
+#include "plugin/live/request_desk.h"
+
+#include <utility>
+
+#include "core/lifecycle/live_server.h"
+#include "plugin/live/json_fields.h"
+
+namespace megascope::live {
+
+std::string RequestDesk::why_not() const {
+  if (has_ended_) return "The run has ended.";
+  if (!is_allowed_) return "Nothing may be asked of this program: MEGASCOPE_LIVE_CONTROL=allow, when it is started, lets clients do so.";
+  if (!has_polls_) return "This program does not ask for requests: it never called megascope_request_poll so far.";
+  return {};
+}
+
+std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request, std::string& problem) {
+  problem = why_not();
+  if (problem.empty() && waiting_.size() >= kMostWaiting) problem = std::to_string(kMostWaiting) + " requests wait already, and no more are kept.";
+  if (!problem.empty()) return std::nullopt;
+  request["id"] = next_id_;
+  std::string text = dumped(request);
+  if (text.size() > kMostRequestBytes) {
+    problem = "The request has " + std::to_string(text.size()) + " bytes, and at most " + std::to_string(kMostRequestBytes) + " reach the program.";
+    return std::nullopt;
+  }
+  waiting_.push_back({.id = next_id_++, .asker = std::move(asker), .text = std::move(text), .is_forgotten = false});
+  return waiting_.size() - 1 + (under_way_ ? 1 : 0);
+}
+
+void RequestDesk::forget(bool is_compat, std::uint64_t client) {
+  const auto is_of_client = [&](const Request& request) { return request.asker.is_compat == is_compat && request.asker.client == client; };
+  std::erase_if(waiting_, is_of_client);
+  if (under_way_ && is_of_client(*under_way_)) under_way_->is_forgotten = true;
+}
+
+bool RequestDesk::next(std::string& text) {
+  if (under_way_ || waiting_.empty() || has_ended_) return false;
+  under_way_ = std::move(waiting_.front());
+  waiting_.pop_front();
+  text = std::move(under_way_->text);
+  return true;
+}
+
+std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply) {
+  const auto id = reply.find("id");
+  const auto type = reply.find("type");
+  if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() || Fields::whole_number(*id) != static_cast<std::int64_t>(under_way_->id))
+    return std::nullopt;
+  std::optional<Asker> asker;
+  if (!under_way_->is_forgotten) asker = under_way_->asker;
+  if (*type == "finish" || *type == "error") under_way_.reset();
+  return asker;
+}
+
+}  // namespace megascope::live
