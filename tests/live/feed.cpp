@@ -1,17 +1,16 @@
 // Serves a made-up run, for work on the page and for tests of the server:
 //   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS] [--abort]
 // Prints the URL, and at the end what the server refused to take. A wish takes effect two steps later, as in a job.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 
+#include "feed_arguments.h"
 #include "made_up_run.h"
 #include "plugin/live/service.h"
 
@@ -22,26 +21,6 @@ using namespace megascope;
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-
-struct Arguments {
-  std::map<std::string_view, std::string> values{{"--port", "0"},  {"--ranks", "4"},    {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
-                                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""},   {"--linger", "2000"}};
-  bool is_aborted = false;
-
-  bool read(int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
-      if (std::string_view(argv[i]) == "--abort") {
-        is_aborted = true;
-        continue;
-      }
-      const auto found = values.find(argv[i]);
-      if (found == values.end() || i + 1 == argc) return false;
-      found->second = argv[++i];
-    }
-    return true;
-  }
-  std::int64_t number(std::string_view name) const { return std::strtoll(values.at(name).c_str(), nullptr, 10); }
-};
 
 struct Feed {
   explicit Feed(const test::MadeUpRun::Shape& shape) : run(shape), ranks(shape.ranks) {}
@@ -72,7 +51,9 @@ struct Feed {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
+  test::FeedArguments arguments({{"--port", "0"}, {"--ranks", "4"}, {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
+                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}},
+                                {{"--abort", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr, "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
     return 2;
@@ -84,9 +65,9 @@ int main(int argc, char** argv) {
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
-  settings.run_folder = arguments.values["--folder"];
+  settings.run_folder = arguments.text("--folder");
   settings.program = "/opt/gpt/train";
-  settings.command_line = "train --layers " + arguments.values["--layers"];
+  settings.command_line = "train --layers " + arguments.text("--layers");
   settings.run_id = "made-up";
   settings.start_realtime_ns = now_ns();
   settings.world_size = shape.ranks;
@@ -107,7 +88,7 @@ int main(int argc, char** argv) {
     next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
     std::this_thread::sleep_until(next);
   }
-  feed->service.close(arguments.is_aborted, static_cast<std::uint64_t>(arguments.number("--linger")));
+  feed->service.close(arguments.is_on("--abort"), static_cast<std::uint64_t>(arguments.number("--linger")));
   std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));
   return 0;
 }

@@ -1,0 +1,155 @@
+// Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the program answers when they ask it to generate:
+//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder DIR] [--control] [--polls]
+// Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each request. A prompt "fail" is answered with an error.
+// Tokens are bytes; one is generated a step. In training there are 2 sequences of 6 tokens.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "feed_arguments.h"
+#include "made_up_transformer.h"
+#include "plugin/live/service.h"
+#include "plugin/tensors/step_block.h"
+
+namespace {
+
+using namespace megascope;
+using Json = nlohmann::json;
+using test::MadeUpTransformer;
+
+constexpr std::uint64_t kSequences = 2;
+constexpr std::uint64_t kTokens = 6;
+
+Json token_of(int id, double probability) { return {{"id", id}, {"token", std::string(1, static_cast<char>(id))}, {"logit", 0.5}, {"probability", probability}}; }
+
+/// A text that is being generated.
+struct Generation {
+  Json request;
+  std::vector<std::string> texts;
+  std::int64_t made = 0;
+
+  std::string start() const {
+    Json prompts = Json::array();
+    for (const std::string& text : texts) {
+      Json tokens = Json::array();
+      for (const char letter : text) tokens.push_back({{"id", letter}, {"token", std::string(1, letter)}});
+      prompts.push_back(tokens);
+    }
+    return Json{{"id", request["id"]}, {"type", "start"}, {"prompts", prompts}, {"layers", MadeUpTransformer::kLayers}}.dump();
+  }
+  std::string token() {
+    const int id = 'a' + static_cast<int>(made++ % 26);
+    Json sampled = Json::array();
+    Json top = Json::array();
+    for (std::string& text : texts) {
+      text += static_cast<char>(id);
+      sampled.push_back(token_of(id, 0.5));
+      Json list = Json::array();
+      for (int i = 0; i < 3; ++i) list.push_back(token_of('a' + i, 0.25));
+      top.push_back(list);
+    }
+    return Json{{"id", request["id"]}, {"type", "token"}, {"sampled", sampled}, {"top", top}}.dump();
+  }
+  std::string finish() const { return Json{{"id", request["id"]}, {"type", "finish"}, {"text", texts}}.dump(); }
+  bool is_whole() const { return made == request["tokens"].get<std::int64_t>(); }
+  std::uint64_t length() const { return texts[0].size(); }
+};
+
+struct Feed {
+  live::Service service;
+  std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(3);  ///< of this step and the next ones
+  std::optional<Generation> generation;
+  bool has_polls = false;
+  std::uint64_t refused = 0;
+
+  void poll(tensors::LetterWriter& writer) {
+    std::string text;
+    if (generation || !service.next_request(text)) return;
+    std::printf("request %s\n", text.c_str());
+    std::fflush(stdout);
+    Generation begun{.request = Json::parse(text), .texts = {}};
+    begun.texts = begun.request["prompts"].get<std::vector<std::string>>();
+    if (begun.texts[0] == "fail") return writer.add(tensors::Reply{Json{{"id", begun.request["id"]}, {"type", "error"}, {"message", "it was told to"}}.dump()});
+    generation = std::move(begun);
+    writer.add(tensors::Reply{generation->start()});
+  }
+  void go_on(tensors::LetterWriter& writer) {
+    if (!generation) return;
+    writer.add(tensors::Reply{generation->token()});
+    if (generation->is_whole()) writer.add(tensors::Reply{generation->finish()});
+  }
+  void step(std::int64_t step) {
+    std::vector<std::byte> news;
+    if (service.changed_wishes(news)) wishes.back() = tensors::unpack_wishes(news);
+    for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
+      tensors::LetterWriter writer;
+      const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
+      const std::uint64_t tokens = generation ? generation->length() : kTokens;
+      if (rank == MadeUpTransformer::kRanks - 1) go_on(writer);
+      if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
+      const std::vector<std::byte> letter = MadeUpTransformer::letter(rank, step, sequences, tokens, wishes.front(), std::move(writer));
+      if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;
+    }
+    tensors::LetterWriter writer;
+    if (generation && generation->is_whole()) generation.reset();
+    if (has_polls) poll(writer);
+    if (!writer.is_empty()) refused += service.take(LiveKind::kLetter, 0, writer.take()) ? 0 : 1;
+    tensors::StepHeader header;
+    header.slots = tensors::kFirstSlots;
+    header.lowest_step = header.highest_step = step;
+    header.lowest_next = header.highest_next = step + 1;
+    header.lowest_layout = header.highest_layout = 1;
+    std::vector<std::byte> block(tensors::bytes_of_block(header.slots, 0));
+    tensors::write_block(header, {}, block);
+    refused += service.take(LiveKind::kBlock, 0, block) ? 0 : 1;
+    wishes.push_back(wishes.back());
+    wishes.pop_front();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}},
+                                {{"--control", false}, {"--polls", false}});
+  if (!arguments.read(argc, argv)) {
+    std::fprintf(stderr, "live_compat_feed: unknown argument, or one without its value (tests/live/compat_feed.cpp)\n");
+    return 2;
+  }
+  const auto feed = std::make_unique<Feed>();
+  feed->has_polls = arguments.is_on("--polls");
+  LiveSettings settings;
+  settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
+  settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
+  settings.is_control_allowed = arguments.is_on("--control");
+  settings.vectors_folder = arguments.text("--vectors");
+  settings.run_folder = arguments.text("--folder");
+  if (!arguments.text("--hosts").empty()) settings.hosts = {arguments.text("--hosts")};
+  settings.world_size = MadeUpTransformer::kRanks;
+  settings.ranks = MadeUpTransformer::ranks();
+  std::string url;
+  const Status status = feed->service.open(settings, url);
+  if (!status.is_ok()) {
+    std::fprintf(stderr, "live_compat_feed: %s\n", status.message().c_str());
+    return 1;
+  }
+  std::printf("%s\n%s\n", url.c_str(), feed->service.compat_text().c_str());
+  std::fflush(stdout);
+  const std::chrono::duration<double> pause(1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
+  auto next = std::chrono::steady_clock::now();
+  for (std::int64_t step = 0; step < arguments.number("--steps"); ++step) {
+    feed->step(step);
+    next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
+    std::this_thread::sleep_until(next);
+  }
+  feed->service.close(false, 2000);
+  std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));
+  return 0;
+}
