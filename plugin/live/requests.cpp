@@ -136,7 +136,12 @@ std::string id_of(const Json& message) {
 
 Request read_ask(const Json& message) {
   Ask ask{.id = id_of(message), .request = {}};
+  Fields fields(message);
+  std::string what;
   std::string problem;
+  fields.text("request", 32, what);
+  if (fields.problem().empty() && what != "generate") fields.fail("There is no request `" + what + "`: generate is.");
+  if (!fields.problem().empty()) return BadRequest{fields.problem(), {}};
   ask.request = generate_request(message, kOwnNames, problem);
   if (!problem.empty()) return BadRequest{problem, {}};
   return ask;

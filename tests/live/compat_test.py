@@ -258,7 +258,7 @@ class Training(unittest.TestCase):
                 said = self.refusal(visualization_flags=flags("QKV_mat_mul", "MLP1_mat_mul"), compressor_config=configuration)
                 self.assertIn("method", said, method)
         self.assertFalse(os.path.exists("/tmp/compat_was_here"))
-        self.assertIn("method", self.refusal(compressor_config=pixels(12, 8, "(" * 30000)))
+        self.assertIn("method", self.refusal(compressor_config=pixels(12, 8, mlp_method="(" * 30000)))
         client = reference_client(self.run_)
         try:
             client.send_frame(TEXT, b'{"type":"run_training_step","compressor_config":{"QKV":{"method":"' + b"(" * 1000000 + b'"}}}')
@@ -274,7 +274,7 @@ class Training(unittest.TestCase):
         client = reference_client(self.run_)
         for raw in (b"", b"{", b'{"type":"ping"', b"[]", b"1", b"[" * 60000, b'{"type":1}', b'{"type":"subscribe"}', b'{"type":"worker_forward","data":{}}',
                     b'{"type":"run_training_step","visualization_flags":[]}', b'{"type":"run_training_step","visualization_flags":{"QKV_mat_mul":"Maybe"}}',
-                    b'{"type":"run_training_step","visualization_flags":{"Everything":"True"}}', b'{"type":"run_training_step","compressor_config":{"QKV":7}}',
+                    b'{"type":"run_training_step","visualization_flags":{"Everything":"True"}}', b'{"type":"run_training_step","compressor_config":{"MLP":7}}',
                     b'{"type":"run_training_step","compressor_config":{"MLP":{"pixels":0}}}', b'{"type":"run_training_step","compressor_config":{"MLP":{"pixels":1e9}}}',
                     b'{"type":"run_training_step","compressor_config":{"MLP1_mat_mul":{"compressor_type":"Pickle"}}}',
                     b'{"type":"run_training_step","visualization_flags":{"MLP1_mat_mul":"False","MLP2_mat_mul":"False"}}', b'{"type":"generate"}'):
