@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/elements.h"
 #include "kernels/finite_lanes.h"
@@ -34,28 +35,22 @@ struct Lanes : FiniteLanes {
       all.sum_of_squares += sum_of_squares[lane];
     }
     if (all.finite_count() == 0) return all;
-    all.min = *std::min_element(min.begin(), min.end());
-    all.max = *std::max_element(max.begin(), max.end());
+    all.min = *std::ranges::min_element(min);
+    all.max = *std::ranges::max_element(max);
     return all;
   }
 };
-
-/// A number less itself is 0, but for NaN and infinities.
-bool are_finite(const std::array<double, kBlock>& values) {
-  std::array<double, kLanes> differences{};
-  for (std::size_t i = 0; i < kBlock; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) differences[lane] += values[i + lane] - values[i + lane];
-  }
-  return std::ranges::all_of(differences, [](double difference) { return difference == 0.0; });
-}
 
 template <class Element>
 void add_block(const unsigned char* at, Lanes& lanes) {
   std::array<typename Element::Type, kBlock> stored;
   std::memcpy(stored.data(), at, sizeof stored);
+  if constexpr (std::is_same_v<Element, Plain<float>>) {
+    if (lane_loops().add_floats(stored.data(), lanes)) return;
+  }
   std::array<double, kBlock> values;
   for (std::size_t i = 0; i < kBlock; ++i) values[i] = Element::value(stored[i]);
-  if (are_finite(values)) return add_finite(values, lanes);
+  if (lane_loops().add_doubles(values.data(), lanes)) return;
   for (std::size_t i = 0; i < kBlock; ++i) lanes.add(i % kLanes, values[i]);
 }
 

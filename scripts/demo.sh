@@ -1,8 +1,17 @@
 #!/bin/bash
 # Sets up, builds `release` and traces a GPT that trains on four ranks.
-#   scripts/demo.sh [folder]     where the run folder goes; default build/demo
+#   scripts/demo.sh [--live] [folder]     where the run folder goes; default build/demo
+# --live: it trains for longer, and a browser can watch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+live=off
+steps=40
+if [ "${1:-}" = --live ]; then
+  live=0
+  steps=20000
+  shift
+fi
 
 preset=release
 out=${1:-build/demo}
@@ -23,7 +32,7 @@ mpirun+=(--oversubscribe -n 4)
 [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
 
 library=$PWD/$bin/lib/libmegascope.so
-program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps 40)
+program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps "$steps")
 run_folder=$out/gpt
 number=1
 while [ -e "$run_folder" ]; do  # the library would choose the same free name
@@ -34,9 +43,15 @@ done
 echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It tells its steps and layers by hooks"
 echo "demo: (examples/gpt/observe.h), which do nothing until the library is preloaded; any MPI program is recorded like this:"
 echo
-echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so ${program[*]}"
+if [ "$live" = off ]; then
+  echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so ${program[*]}"
+else
+  echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so -x MEGASCOPE_LIVE=0 ${program[*]}"
+  echo
+  echo "demo: open the address that it prints in a browser on this machine; ctrl-C ends it"
+fi
 echo
-OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$PWD/$run_folder" \
+OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$PWD/$run_folder" -x MEGASCOPE_LIVE="$live" \
   "${program[@]}"
 
 echo

@@ -3,8 +3,10 @@
   control_test.py MEGASCOPE TALKER TOOLS MPIRUN...
 """
 
+import json
 import math
 import os
+import subprocess
 import sys
 import time
 
@@ -289,8 +291,8 @@ class Decisions(Case):
         self.assert_steps(self.series(), 0, "w/layer 0/grad_reduced", [truth(values(step, 0)) for step in range(STEPS)])
 
     def test_who_waits_in_finalize_is_seen_there(self):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        settings = launch.setting(MPIRUN, LD_PRELOAD=LIBRARY, MEGASCOPE_OUT=self.run_folder, MEGASCOPE_EXPORT="none", MEGASCOPE_TENSORS="*")
+        clean = self.environment()
+        settings = launch.setting(MPIRUN, **self.settings(MEGASCOPE_TENSORS="*"))
         seen = set()
         with subprocess.Popen([*MPIRUN, *settings, "-n", "2", TALKER, "late", str(STEPS)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               cwd=self.folder, env=clean) as program:

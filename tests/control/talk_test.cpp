@@ -115,8 +115,8 @@ class Talk : public testing::Test {
     info.world_rank = rank;
     info.world_size = FakeWorld::kRanks;
     EXPECT_TRUE(recorder->open(info).is_ok());
-    auto* const talk = new StepTalk(true, plan.capture_count);
-    hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, talk));
+    auto* const talk = new StepTalk(true, plan.capture_count, nullptr);
+    hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, talk, nullptr));
     auto* const all = mpi::make_world_collective().release();
     mpi::open_step_control(all, {.port = talk, .settings = 0, .patience_ns = plan.patience_ns}, /*thread_level=*/1);
     hooks::open(*recorder, hooks::kRegions | hooks::kShows, plan.window);

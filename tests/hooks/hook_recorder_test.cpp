@@ -296,7 +296,7 @@ TEST_F(HookRecorder, WhatIsToldLateIsKeptThoughAnotherThreadBeginsAStepMeanwhile
       },
       every_second));
   EXPECT_THAT(values_told(*file_), ElementsAre(1, 2, 3, 4, 5));
-  EXPECT_THAT(outline(), ElementsAre("step continued", ">outer continued"));
+  EXPECT_THAT(outline(), ElementsAre("step 1 continued", ">outer continued"));
   EXPECT_EQ(losses(LossCause::kDamaged) + losses(LossCause::kUnbalanced), 0u);
 }
 
