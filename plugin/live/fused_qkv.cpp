@@ -57,6 +57,7 @@ tensors::Wish FusedQkv::wish() const {
 
 /// row: the cells of a token.
 void FusedQkv::add_section(const Section& section, const float* row, float* to) const {
+  if (section.tiles == 0) return;
   const std::uint64_t cells = size_ / cell_;  // of a head
   std::vector<TileState> states(section.tiles);
   std::uint64_t element = 0;

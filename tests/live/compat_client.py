@@ -46,7 +46,7 @@ def strip(values, pixels, reduce=mean):
     k = [x for i, head in enumerate(heads) if i % group == QUERIES for x in head]
     v = [x for i, head in enumerate(heads) if i % group == QUERIES + 1 for x in head]
     third = pixels // 3
-    return tiles(q, third, reduce, True) + tiles(k, third, reduce, True) + tiles(v, pixels - 2 * third, reduce, True)
+    return [cell for part, count in ((q, third), (k, third), (v, pixels - 2 * third)) if count for cell in tiles(part, count, reduce, True)]
 
 
 def flat(lists):

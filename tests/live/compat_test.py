@@ -41,7 +41,7 @@ class Training(unittest.TestCase):
         self.assertTrue(any(is_close(update["result"], expected_of_step(step)) for step in STEPS), str(update)[:500])
 
     def test_megatron_apps_page_in_training(self):
-        for qkv, mlp in ((96, 64), (12, 8), (14, 5), (3, 1)):
+        for qkv, mlp in ((96, 64), (12, 8), (14, 5), (3, 1), (2, 4096)):
             client = self.begun(visualization_flags=flags("QKV_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul"), compressor_config=pixels(qkv, mlp))
             found = updates(client, [(kind, layer + 1) for kind in (1, 4, 5) for layer in range(LAYERS)])
             for (kind, layer), update in found.items():
