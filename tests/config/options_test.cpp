@@ -47,7 +47,9 @@ TEST(Options, AreReadFromTheEnvironment) {
             "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6", "MEGASCOPE_TRACE=full",
             "MEGASCOPE_STEP_START=100", "MEGASCOPE_STEP_INTERVAL= 50", "MEGASCOPE_STEP_COUNT=3",
             "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on",
-            "MEGASCOPE_CONTROL=off", "MEGASCOPE_STEP_WAIT=0.25", "MEGASCOPE_NAN_STEPS=5"});
+            "MEGASCOPE_CONTROL=off", "MEGASCOPE_STEP_WAIT=0.25", "MEGASCOPE_NAN_STEPS=5",
+            "MEGASCOPE_LIVE=0", "MEGASCOPE_LIVE_HOSTS=login,proxy", "MEGASCOPE_LIVE_COMPAT=5000", "MEGASCOPE_LIVE_CONTROL=allow",
+            "MEGASCOPE_LIVE_VECTORS=vectors"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -67,6 +69,12 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.control, Control::kOff);
   EXPECT_EQ(loaded.values.step_wait.value, 0.25);
   EXPECT_EQ(loaded.values.nan_steps.value, 5u);
+  EXPECT_TRUE(loaded.values.live.is_on);
+  EXPECT_EQ(loaded.values.live.port, 0);
+  EXPECT_THAT(loaded.values.live_hosts.items, ElementsAre("login", "proxy"));
+  EXPECT_EQ(loaded.values.live_compat.port, 5000);
+  EXPECT_EQ(loaded.values.live_control, LiveControl::kAllow);
+  EXPECT_EQ(loaded.values.live_vectors, "vectors");
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);
