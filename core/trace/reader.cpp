@@ -136,6 +136,7 @@ void TraceFile::read_header(const FileHeader& header) {
 
 void TraceFile::scan_chunks() {
   std::size_t at = kFileHeaderBytes;
+  bool is_behind_nothing = false;
   while (at + sizeof(ChunkHeader) <= bytes_.size()) {
     const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
     const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
@@ -143,9 +144,12 @@ void TraceFile::scan_chunks() {
     if (!is_chunk) {
       // Space that was reserved and not begun is all zero; anything else is damage. Chunks start at page boundaries.
       if (chunk->magic != 0) ++damaged_count_;
+      if (chunk->magic != 0 && is_behind_nothing) is_one_moment_ = false;  // or a chunk was begun there just now
+      is_behind_nothing = is_behind_nothing || chunk->magic == 0;
       at += kChunkAlignment;
       continue;
     }
+    is_behind_nothing = false;
     add_chunk(chunk, bytes_.size() - at);
     at += chunk->chunk_bytes;
   }

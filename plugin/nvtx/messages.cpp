@@ -118,7 +118,7 @@ const Message* message(const MessageKey& key) noexcept {
   const MessageKey wanted{key.domain, key.category, key.text.empty() ? kNoText : key.text};
   if (const Message* found = find_or_add(wanted)) [[likely]] return found;
   if (hooks::is_forked_child()) return nullptr;  // which must not wait for the lock, and tells nothing anyhow
-  hooks::refuse(LossCause::kRefused, "there are too many different NVTX messages: further ones are told as \"(other)\"");
+  hooks::refuse(LossCause::kRefused, "there are too many different NVTX messages: further ones are told as \"(further messages)\"");
   return find_or_add({key.domain, 0, kOtherText});
 }
 
