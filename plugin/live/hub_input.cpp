@@ -75,6 +75,8 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kCounterReadings: add_readings(world_rank, reader.counter_readings); break;
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
+      case Item::kReply:
+      case Item::kPolls: break;  // of requests, which nobody makes here
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
       default: count_drop("letters of ranks that were damaged", 1); return shelve(whole);
     }

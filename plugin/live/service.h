@@ -23,6 +23,7 @@ class Service final : public LiveServer {
   Status open(const LiveSettings& settings, std::string& url) override;
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
+  bool next_request(std::string&) noexcept override { return false; }
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:
