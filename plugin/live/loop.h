@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,8 +36,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Before the thread: listens on loopback. port: 0 becomes the one that was free.
-  Status listen(std::uint16_t& port);
+  /// Before the thread: listens on loopback. port: 0 becomes the one that was free, of `tries` at most.
+  Status listen(std::uint16_t& port, int tries = 16);
   /// The thread: returns when the run is over and clients were told, or are given up.
   void run() noexcept;
 
@@ -44,6 +45,8 @@ class Loop {
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
+  /// The thread is done.
+  bool is_over() const noexcept { return is_over_; }
 
   // Of sessions.
   Hub& hub() { return hub_; }
@@ -71,7 +74,10 @@ class Loop {
   void accept(Acceptor& acceptor);
   void take_in();
   void serve_all();
+  void end_if_asked();
   void begin_end();
+  /// Those that take nothing are not waited for.
+  void wait_for_clients();
 
   // Before the context, which may hold sessions until it goes.
   Hub hub_;
@@ -84,11 +90,12 @@ class Loop {
   std::set<ClientSession*> sessions_;
   int connections_ = 0;
   bool is_ending_ = false;
-  bool is_over_ = false;
+  std::atomic<bool> is_over_{false};
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor wake_;
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer deadline_;
+  std::chrono::steady_clock::time_point until_;  ///< when clients are given up at the end
   std::array<Acceptor, 2> acceptors_;  ///< IPv4, and IPv6 if it is there
 };
 
