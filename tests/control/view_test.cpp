@@ -112,7 +112,9 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
     }
   }
   if (wish.kind == WishKind::kWhole) return plain;
-  if (first.split_dimension == 1) EXPECT_EQ(elements, first.tile_extent) << "each is of one rank";
+  if (first.split_dimension == 1) {
+    EXPECT_EQ(elements, first.tile_extent) << "each is of one rank";
+  }
   std::vector<double> values;
   for (const kernels::TileState& state : states) values.push_back(kernels::finish_tile(wish.method(), state));
   return values;
