@@ -60,13 +60,23 @@ void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<cons
   }
 }
 
-void spoil_edges(std::span<const std::uint8_t> is_filled, std::vector<float>& cells) {
-  const std::size_t columns = is_filled.size();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t at = i % columns;
-    const bool lacks_left = at > 0 && is_filled[at - 1] == 0;
-    const bool lacks_right = at + 1 < columns && is_filled[at + 1] == 0;
-    if (lacks_left || lacks_right) cells[i] = std::numeric_limits<float>::quiet_NaN();
+void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch, std::span<std::uint64_t> covered) {
+  for (std::uint64_t tile = stretch.whole_start; tile < stretch.whole_start + stretch.count; ++tile) {
+    std::uint64_t begin = tile * grid.width;
+    std::uint64_t end = std::min(begin + grid.width, grid.extent);
+    if (stretch.element_count != 0) {
+      begin = std::max(begin, stretch.first_element);
+      end = std::min(end, stretch.first_element + stretch.element_count);
+    }
+    if (begin < end) covered[tile] += end - begin;
+  }
+}
+
+void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered, std::vector<float>& cells) {
+  for (std::size_t tile = 0; tile < covered.size(); ++tile) {
+    const std::uint64_t begin = tile * grid.width;
+    if (begin + covered[tile] >= std::min(begin + grid.width, grid.extent)) continue;
+    for (std::size_t i = tile; i < cells.size(); i += covered.size()) cells[i] = std::numeric_limits<float>::quiet_NaN();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/tiles.h"
+#include "plugin/tensors/letter.h"
 
 /// Cells of tiles on their way from states to numbers (kernels/tiles.h): `columns` numbers each, 1: TileState::a, 3: count, a and b. Pure.
 namespace megascope::live {
@@ -12,8 +13,11 @@ namespace megascope::live {
 /// Merges a row's cells into others where they are filled already, and copies them where not. is_filled: of each cell.
 void merge_cells(const kernels::TileMethod& method, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to);
 
-/// Rows of cells of which some are not filled: their neighbours may lack elements, and are made NaN.
-void spoil_edges(std::span<const std::uint8_t> is_filled, std::vector<float>& cells);
+/// Counts the elements that a stretch of tiles has. covered: of each tile of a row so far.
+void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch, std::span<std::uint64_t> covered);
+
+/// Makes those cells NaN of each row that lack elements, one float each.
+void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered, std::vector<float>& cells);
 
 /// Makes each cell its number, one float; of tiles that lack elements NaN. cells: whole rows of grid.count().
 void finish_cells(const kernels::TileMethod& method, const kernels::TileGrid& grid, std::uint32_t columns, std::vector<float>& cells);

@@ -1,7 +1,11 @@
 #include "plugin/live/client_session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 namespace megascope::live {
 namespace {
@@ -15,7 +19,7 @@ constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cann
 
 }  // namespace
 
-ClientSession::ClientSession(Loop& loop, Party& party, beast::tcp_stream stream, Party::ClientId id)
+ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
     : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
   loop_.count_connection(1);
   loop_.add(this);
@@ -93,14 +97,36 @@ void ClientSession::serve() {
 
 void ClientSession::send() {
   is_sending_ = true;
-  patience_.expires_after(kPatience);
-  patience_.async_wait([weak = weak_from_this()](const error_code& error) {
-    const std::shared_ptr<ClientSession> self = weak.lock();
-    if (!error && self && self->is_sending_) self->give_up();
-  });
+  began_ = Clock::now();
+  wait_for_client(kPatience);
   socket_.text(message_.is_text);
   const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text) : boost::asio::buffer(message_.frame);
   socket_.async_write(bytes, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_sent(error); });
+}
+
+/// A slow one may take as long as it takes something.
+void ClientSession::wait_for_client(Clock::duration delay) {
+  patience_.expires_after(delay);
+  patience_.async_wait([weak = weak_from_this()](const error_code& error) {
+    const std::shared_ptr<ClientSession> self = weak.lock();
+    if (error || !self || !self->is_sending_) return;
+    if (const Clock::duration waited = self->waited(); waited < kPatience) self->wait_for_client(kPatience - waited);
+    else self->give_up();
+  });
+}
+
+ClientSession::Clock::duration ClientSession::waited() const {
+  return Clock::now() - std::max(began_, beast::get_lowest_layer(socket_).rate_policy().at());
+}
+
+void ClientSession::give_up_if_stuck() {
+  constexpr std::chrono::milliseconds kStuck{100};
+  if (!is_sending_ && !is_closing_) return;
+  int left = 0;  // in the kernel, which takes more from us only when a good part of its room is free
+  if (ioctl(beast::get_lowest_layer(socket_).socket().native_handle(), SIOCOUTQ, &left) != 0) return give_up();
+  if (left_ < 0 || left < left_) took_ = Clock::now();
+  left_ = left;
+  if (std::min(waited(), Clock::now() - took_) >= kStuck) give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {
@@ -112,6 +138,7 @@ void ClientSession::on_sent(const error_code& error) {
 
 void ClientSession::close(websocket::close_code code, const char* reason) {
   if (std::exchange(is_closing_, true)) return;
+  began_ = Clock::now();
   socket_.async_close(websocket::close_reason(code, reason), [self = shared_from_this()](const error_code&) { self->give_up(); });
 }
 

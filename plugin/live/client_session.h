@@ -1,14 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
+#include "plugin/live/counted_stream.h"
 #include "plugin/live/loop.h"
 
 namespace megascope::live {
@@ -17,7 +18,7 @@ namespace megascope::live {
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
  public:
   /// id: of a client that the party knows; it is disconnected at the end.
-  ClientSession(Loop& loop, Party& party, boost::beast::tcp_stream stream, Party::ClientId id);
+  ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id);
   ~ClientSession();
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
@@ -25,24 +26,35 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void start(boost::beast::http::request<boost::beast::http::empty_body> request);
   /// Sends the next message, if there is one and none is on its way.
   void serve();
+  /// At the end of the run, again and again: gives up a client that has something to take and took nothing for 100 ms.
+  void give_up_if_stuck();
+  /// Closes the socket.
+  void give_up();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void set_options();
   void read();
   void on_message();
   void refuse();
   void send();
+  void wait_for_client(Clock::duration delay);
+  /// Since it began to be sent, or the client last took a part of it.
+  Clock::duration waited() const;
   void on_sent(const boost::system::error_code& error);
   void close(boost::beast::websocket::close_code code, const char* reason);
-  void give_up();
 
   Loop& loop_;
   Party& party_;
   Party::ClientId id_;
-  boost::beast::websocket::stream<boost::beast::tcp_stream> socket_;
+  boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< with a client that does not take what is sent
   Outgoing message_;                    ///< on its way
+  Clock::time_point began_;             ///< when that was
+  int left_ = -1;                       ///< at the end of the run: bytes that wait in the kernel; -1: was not looked at
+  Clock::time_point took_;              ///< when these were fewer than before
   bool is_open_ = false;
   bool is_sending_ = false;
   bool is_refused_ = false;  ///< gets its last words, and is closed

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace megascope::live {
 namespace {
@@ -57,11 +58,24 @@ std::byte* Frame::next_array(std::size_t bytes) {
   return at;
 }
 
-void to_halves(std::span<const float> values, std::byte* halves) noexcept {
+float half_scale(std::span<const float> values) noexcept {
+  constexpr std::uint32_t kInfinity = 0x7F800000;
+  std::uint32_t largest = 0;  // in the order of magnitudes
+  for (const float value : values) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF;
+    largest = std::max(largest, magnitude < kInfinity ? magnitude : 0);
+  }
+  if (largest == 0) return 1.0F;
+  constexpr int kLargestExponent = 14;
+  return std::ldexp(1.0F, std::max(std::ilogb(std::bit_cast<float>(largest)) - kLargestExponent, -126));  // 1 / scale is a float, too
+}
+
+void to_halves(std::span<const float> values, std::byte* halves, float scale) noexcept {
+  const float factor = 1.0F / scale;  // exact, as is the product but for what is far too small
   std::array<std::uint16_t, kBatch> batch;
   while (!values.empty()) {
     const std::size_t count = std::min(values.size(), kBatch);
-    for (std::size_t i = 0; i < count; ++i) batch[i] = to_half(values[i]);
+    for (std::size_t i = 0; i < count; ++i) batch[i] = to_half(values[i] * factor);
     std::memcpy(halves, batch.data(), count * sizeof batch[0]);
     halves += count * sizeof batch[0];
     values = values.subspan(count);

@@ -40,7 +40,12 @@ class Frame {
   std::size_t at_ = 0;
 };
 
+/// The power of two by which finite values are divided so that the largest is below 2^15, where binary16 has most of its range below
+/// it; 1 if all are 0. Nothing finite becomes infinite by that, and small numbers stay apart from 0.
+float half_scale(std::span<const float> values) noexcept;
+
 /// To IEEE-754 binary16, to the nearest, halves to even; too large is infinity, NaN stays one. halves: as many as values, any alignment.
-void to_halves(std::span<const float> values, std::byte* halves) noexcept;
+/// scale: a power of two; the halves times it are the values.
+void to_halves(std::span<const float> values, std::byte* halves, float scale = 1.0F) noexcept;
 
 }  // namespace megascope::live

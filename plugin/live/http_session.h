@@ -5,12 +5,12 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
 #include "plugin/live/answers.h"
+#include "plugin/live/counted_stream.h"
 #include "plugin/live/loop.h"
 
 namespace megascope::live {
@@ -40,7 +40,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   Loop& loop_;
   bool is_compat_;
-  boost::beast::tcp_stream stream_;
+  CountedStream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
 };

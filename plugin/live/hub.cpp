@@ -50,7 +50,7 @@ void Hub::disconnect(ClientId id) {
   desk_.forget(false, id);
 }
 
-/// A client that asks on without reading is closed (receive()); what it is told unasked is bounded here.
+/// What it asked for: one that asks on without reading is closed (receive()).
 void Hub::reply(Client& client, std::string text) {
   if (client.reply_bytes > kMostReplyBytes) return count_drop("texts for clients that do not read", 1);
   client.reply_bytes += text.size();
@@ -96,6 +96,7 @@ void Hub::release(const std::vector<std::uint32_t>& wishes) {
     if (store_.wishes.find(wish) != nullptr) continue;
     store_.shelf.forget(wish);
     too_large_.erase(wish);
+    notices_.erase(wish);
     joiner_.forget(wish);
   }
 }
@@ -119,6 +120,7 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   unsubscribe(client, request.panel);  // after, so that what both want goes on
   const Panel& panel = client.panels.emplace(request.panel, Panel(request, std::move(*wishes), store_)).first->second;
   reply(client, dumped({{"type", "subscribed"}, {"panel", request.panel}, {"matches", panel.matches(store_)}}));
+  tell_again(client, request.panel, panel.wishes());
 }
 
 bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
@@ -156,6 +158,12 @@ bool Hub::take_reply(Client& client, std::string& text) {
 
 bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
   if (take_reply(client, text)) return true;
+  if (!client.notices.empty()) {
+    text = std::move(client.notices.front());
+    client.notices.pop_front();
+    client.notice_bytes -= text.size();
+    return true;
+  }
   if (next_names(client, text)) return true;
   client.told_events = std::max(client.told_events, first_event_);
   if (client.told_events < first_event_ + events_.size()) {
@@ -181,12 +189,17 @@ bool Hub::next_names(Client& client, std::string& text) {
   return true;
 }
 
+/// Reasons in turn, so that none that grows all the time hides the others.
 bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
   if (now_ns - client.drops_told_ns < kSecondNs) return false;
-  for (const auto& [reason, count] : drops_) {
+  auto at = drops_.upper_bound(client.last_drop);
+  for (std::size_t tried = 0; tried < drops_.size(); ++tried, ++at) {
+    if (at == drops_.end()) at = drops_.begin();
+    const auto& [reason, count] = *at;
     std::uint64_t& told = client.told_drops[reason];
     if (told == count) continue;
     told = count;
+    client.last_drop = reason;
     client.drops_told_ns = now_ns;
     text = dumped({{"type", "drops"}, {"reason", reason}, {"count", count}});
     return true;
@@ -201,7 +214,7 @@ bool Hub::next_frame(Client& client, std::vector<std::byte>& frame) {
     if (at == client.panels.end()) at = client.panels.begin();
     std::string problem;
     std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number, problem);
-    if (!problem.empty()) reply(client, dumped({{"type", "notice"}, {"panel", at->first}, {"text", problem}}));
+    if (!problem.empty()) tell(client, at->first, problem);
     if (!made) continue;
     frame = std::move(*made);
     client.last_panel = at->first;

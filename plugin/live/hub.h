@@ -29,10 +29,13 @@ struct Client {
   std::string last_panel;          ///< the one that had the last frame: the next has its turn
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
+  std::deque<std::string> notices;  ///< of its panels
+  std::size_t notice_bytes = 0;
   std::size_t told_tensors = 0;    ///< of what was learned
   std::size_t told_counters = 0;
   std::uint64_t told_events = 0;
   std::map<std::string, std::uint64_t> told_drops;
+  std::string last_drop;           ///< the reason that was told last: the next has its turn
   std::int64_t drops_told_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
@@ -84,10 +87,13 @@ class Hub final : public Party {
   void add_statistics(const BlockFacts& facts);
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
+  void tell(Client& client, const std::string& panel, const std::string& text);
+  void tell_again(Client& client, const std::string& panel, const std::vector<std::uint32_t>& wishes);
   void announce(std::string text);
   void reply(Client& client, std::string text);
   void subscribe(Client& client, const Subscribe& request);
@@ -113,6 +119,7 @@ class Hub final : public Party {
   std::uint64_t first_event_ = 0;
   std::vector<bool> is_alerted_;       ///< by id of a tensor
   std::set<std::uint32_t> too_large_;  ///< wishes of whom that was said
+  std::map<std::uint32_t, std::vector<std::string>> notices_;  ///< of each wish, each once
   std::map<std::string, std::uint64_t> drops_;
   std::uint64_t sent_frames_ = 0;
   std::uint64_t sent_bytes_ = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostEvents = 1000;
 constexpr std::size_t kMostEventText = 512;
+constexpr std::size_t kMostNotices = 64;  ///< different ones of a wish
 constexpr std::uint64_t kMostViewCells = kMostFrameBytes / 2;  ///< as f16
 
 std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorStatistics& found) {
@@ -22,7 +24,7 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
 
 void Hub::take_block(std::span<const std::byte> block) {
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
-  if (!facts) return;
+  if (!facts || facts->times.step < 0) return;  // what was before the first step is none
   ++steps_;
   if (facts->has_statistics) add_statistics(*facts);
   else count_drop("steps without statistics, as ranks disagreed on them", 1);
@@ -51,7 +53,9 @@ void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_
   const std::string name = tensor.is_named ? tensor.name.name + layer : "a tensor whose name did not come yet";
   const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " + std::to_string(slot.statistics.infinity_count) +
                            " infinite of " + std::to_string(slot.statistics.count);
-  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {slot.owner}}, {"text", text}, {"tensor", id}}));
+  // Of a tensor that several ranks hold the sum does not say whose elements those are.
+  const nlohmann::json ranks = slot.wanted_parts == 1 ? nlohmann::json::array({slot.owner}) : nlohmann::json::array();
+  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", ranks}, {"text", text}, {"tensor", id}}));
 }
 
 void Hub::announce(std::string text) {
@@ -85,9 +89,28 @@ void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64
   const tensors::Wish* const wish = store_.wishes.find(part.wish);
   if (wish == nullptr) return;  // nobody wants it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(), std::uint64_t{1}, std::multiplies<>());
-  if (cells <= kMostViewCells) return joiner_.add(world_rank, std::move(part), wish->method(), now_ns, whole);
-  if (!too_large_.insert(part.wish).second) return;
-  notify({part.wish, "A view of " + std::to_string(cells) + " numbers is too large for a frame: ask for fewer tiles."});
+  if (cells > kMostViewCells) {
+    if (too_large_.insert(part.wish).second) notify({part.wish, "A view of " + std::to_string(cells) + " numbers is too large for a frame: ask for fewer tiles."});
+    return;
+  }
+  const std::uint32_t wish_id = part.wish;
+  const std::uint64_t key = part.key;
+  count_fate(joiner_.add(world_rank, std::move(part), wish->method(), now_ns, whole), wish_id, key);
+}
+
+void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
+  switch (fate) {
+    case Joiner::Fate::kTaken:
+    case Joiner::Fate::kCopy: return;
+    case Joiner::Fate::kPast: return count_drop("parts of views of steps that were over", 1);
+    case Joiner::Fate::kTwice: return count_drop("parts of views that a rank told twice in a step", 1);
+    case Joiner::Fate::kTooMany: return count_drop("views beyond the most tensors that are joined", 1);
+    case Joiner::Fate::kUnlike: break;
+  }
+  count_drop("parts of views that do not fit the others", 1);
+  const std::optional<std::uint32_t> id = store_.tensors.find(key);
+  const std::string name = id && store_.tensors[*id].is_named ? store_.tensors[*id].name.name : "A tensor";
+  notify({wish, name + " has parts that do not fit together: ranks have unequal shares of it, or told it with other shapes"});
 }
 
 void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings) {
@@ -123,11 +146,33 @@ void Hub::shelve(std::vector<ViewPointer>& views, std::int64_t now_ns) {
 void Hub::notify(const tensors::Notice& notice) {
   const std::string text = notice.text.substr(0, kMostEventText);
   if (notice.wish == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
+  if (store_.wishes.find(notice.wish) == nullptr) return;  // nobody wants it any more
+  std::vector<std::string>& told = notices_[notice.wish];
+  if (std::ranges::find(told, text) != told.end()) return;
+  if (told.size() >= kMostNotices) return count_drop("notices beyond the most of a wish", 1);
+  told.push_back(text);
   if (onlooker_ != nullptr) onlooker_->hear(notice);
   for (auto& [id, client] : clients_) {
     for (auto& [name, panel] : client.panels) {
-      if (panel.wants(notice.wish)) reply(client, dumped({{"type", "notice"}, {"panel", name}, {"text", text}}));
+      if (panel.wants(notice.wish)) tell(client, name, text);
     }
+  }
+}
+
+/// Unasked: a client that does not read loses it, and is not closed for it.
+void Hub::tell(Client& client, const std::string& panel, const std::string& text) {
+  std::string message = dumped({{"type", "notice"}, {"panel", panel}, {"text", text}});
+  if (client.notice_bytes + message.size() > kMostReplyBytes) return count_drop("notices for clients that do not read", 1);
+  client.notice_bytes += message.size();
+  client.notices.push_back(std::move(message));
+}
+
+/// What was said of a wish before the panel came.
+void Hub::tell_again(Client& client, const std::string& panel, const std::vector<std::uint32_t>& wishes) {
+  for (const std::uint32_t wish : wishes) {
+    const auto told = notices_.find(wish);
+    if (told == notices_.end()) continue;
+    for (const std::string& text : told->second) tell(client, panel, text);
   }
 }
 

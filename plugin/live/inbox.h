@@ -28,7 +28,10 @@ class Inbox {
   Inbox() = default;
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
-  ~Inbox() { delete_all(first_.exchange(nullptr)); }
+  ~Inbox() {
+    delete_all(first_.exchange(nullptr));
+    delete_all(taken_);
+  }
 
   /// False: there is no room, or no memory.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
@@ -45,15 +48,22 @@ class Inbox {
     return true;
   }
 
-  /// Calls function(item) for each in the order in which they were put.
+  /// Calls function(item) for each in the order in which they were put. Should it throw, that one is gone and the others come next time.
   template <class Function>
   void take_all(Function function) {
-    Item* list = first_.exchange(nullptr, std::memory_order_acquire);
-    std::vector<std::unique_ptr<Item>> items;
-    for (; list != nullptr; list = items.back()->next) items.emplace_back(list);
-    for (; !items.empty(); items.pop_back()) {
-      bytes_.fetch_sub(items.back()->bytes.size(), std::memory_order_relaxed);
-      function(*items.back());
+    Item* oldest = nullptr;
+    for (Item* newest = first_.exchange(nullptr, std::memory_order_acquire); newest != nullptr;) {
+      Item* const older = std::exchange(newest->next, oldest);
+      oldest = std::exchange(newest, older);
+    }
+    Item** end = &taken_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = oldest;
+    while (taken_ != nullptr) {
+      const std::unique_ptr<Item> item(taken_);
+      taken_ = item->next;
+      bytes_.fetch_sub(item->bytes.size(), std::memory_order_relaxed);
+      function(std::as_const(*item));
     }
   }
   /// How many were refused since the last time.
@@ -72,6 +82,7 @@ class Inbox {
   }
 
   std::atomic<Item*> first_{nullptr};  ///< the newest
+  Item* taken_ = nullptr;              ///< the oldest of those that were not handed on; of the thread that takes
   std::atomic<std::size_t> bytes_{0};
   std::atomic<std::uint64_t> refused_{0};
 };

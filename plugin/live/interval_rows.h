@@ -21,6 +21,8 @@ class IntervalRows {
     StepEntry entry;
     std::uint32_t said = 0;
   };
+  void put(std::int32_t world_rank, std::uint32_t ranks, std::int64_t index, const tensors::Interval& share);
+
   std::map<std::int64_t, Row> open_;            ///< by Interval::index
   std::optional<std::int64_t> first_index_;
   std::int64_t last_done_ = -1;

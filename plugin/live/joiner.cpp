@@ -40,6 +40,8 @@ Joiner::Open Joiner::opened(const tensors::ViewPart& part, const kernels::TileMe
   view.shape = part.whole_shape;
   if (part.split_dimension < 0) return open;
   open.is_filled.resize(part.whole_shape[static_cast<std::size_t>(part.split_dimension)]);
+  const bool is_split_in_tiles = part.tile_width != 0 && static_cast<std::size_t>(part.split_dimension) + 1 == part.whole_shape.size();
+  if (is_split_in_tiles) open.covered.resize(open.is_filled.size());
   view.values.resize(product(part.whole_shape, 0, part.whole_shape.size()) * part.columns, std::numeric_limits<float>::quiet_NaN());
   return open;
 }
@@ -56,7 +58,7 @@ void Joiner::put(Open& open, const tensors::ViewPart& part) {
   const std::size_t rows = product(part.shape, 0, split);
   const std::size_t from_row = part.shape[split] * inner;
   const std::size_t to_row = part.whole_shape[split] * inner;
-  const bool may_share = part.tile_width != 0 && split + 1 == part.shape.size();
+  const bool may_share = !open.covered.empty();
   for (const tensors::PartStretch& stretch : part.stretches) {
     const float* from = part.elements.data() + stretch.start * inner;
     float* to = open.view.values.data() + stretch.whole_start * inner;
@@ -66,6 +68,7 @@ void Joiner::put(Open& open, const tensors::ViewPart& part) {
       else std::copy_n(from, stretch.count * inner, to);
     }
     std::ranges::fill(filled, std::uint8_t{1});
+    if (may_share) cover_cells({.extent = open.tile_extent, .width = part.tile_width}, stretch, open.covered);
   }
 }
 
@@ -76,9 +79,9 @@ ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
   const auto here = static_cast<std::uint32_t>(view.ranks.size());
   view.missing = open.split_dimension < 0 ? 0 : open.parts - std::min(open.parts, here);
   if (view.tile_width != 0) {
-    const bool is_split_in_tiles = open.split_dimension >= 0 && static_cast<std::size_t>(open.split_dimension) + 1 == view.shape.size();
-    if (view.missing != 0 && is_split_in_tiles && open.columns == 1) spoil_edges(open.is_filled, view.values);
-    finish_cells(open.method, {.extent = open.tile_extent, .width = view.tile_width}, open.columns, view.values);
+    const kernels::TileGrid grid{.extent = open.tile_extent, .width = view.tile_width};
+    if (open.columns == 1) spoil_cells(grid, open.covered, view.values);  // of three the first counts the elements
+    finish_cells(open.method, grid, open.columns, view.values);
   } else if (open.columns != 1) {
     keep_first_column(open.columns, view.values);
   }
@@ -93,19 +96,20 @@ void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::in
   steps.erase(at);
 }
 
-bool Joiner::counts(const Place& place, const tensors::ViewPart& part) {
+Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part) {
   const auto known = past_.find(place);
   if (known == past_.end()) {
-    if (past_.size() >= kMostPlaces) return false;
+    if (past_.size() >= kMostPlaces) return Fate::kTooMany;
     past_.emplace(place, Past{.least_copy = part.copy});
-    return true;
+    return Fate::kTaken;
   }
   Past& past = known->second;
   if (part.copy < past.least_copy) {
     past.least_copy = part.copy;
     if (const auto others = open_.find(place); others != open_.end()) drop(others);
   }
-  return part.copy == past.least_copy && part.step > past.last_step;
+  if (part.copy != past.least_copy) return Fate::kCopy;
+  return part.step > past.last_step ? Fate::kTaken : Fate::kPast;
 }
 
 void Joiner::drop(std::map<Place, Steps>::iterator at) {
@@ -113,9 +117,10 @@ void Joiner::drop(std::map<Place, Steps>::iterator at) {
   open_.erase(at);
 }
 
-void Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns, std::vector<ViewPointer>& whole) {
+Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns,
+                         std::vector<ViewPointer>& whole) {
   const Place place{part.wish, part.key, part.micro_batch, part.replica};
-  if (!counts(place, part)) return;
+  if (const Fate fate = judge(place, part); fate != Fate::kTaken) return fate;
   Steps& steps = open_[place];
   auto at = steps.find(part.step);
   if (at == steps.end()) {
@@ -124,7 +129,8 @@ void Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernel
   }
   Open& open = at->second;
   const bool is_twice = std::ranges::find(open.view.ranks, world_rank) != open.view.ranks.end();
-  if (!fits(open, part) || is_twice) return;
+  if (!fits(open, part)) return Fate::kUnlike;
+  if (is_twice) return Fate::kTwice;
   open.view.ranks.push_back(world_rank);
   open.view.begin_ns = std::min(open.view.begin_ns, part.realtime_ns);
   if (part.split_dimension < 0) {
@@ -139,6 +145,7 @@ void Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernel
   }
   if (steps.empty()) open_.erase(place);
   make_room(now_ns, whole);
+  return Fate::kTaken;
 }
 
 void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {

@@ -34,8 +34,18 @@ class Joiner {
  public:
   static constexpr std::int64_t kPatienceNs = 2'000'000'000;
 
+  /// What became of a part.
+  enum class Fate : std::uint8_t {
+    kTaken,
+    kCopy,     ///< passed over: a lower copy tells the same
+    kPast,     ///< too late, or of a step before: that step, or a later one, was handed out
+    kTwice,    ///< the rank told it already
+    kUnlike,   ///< it is of another shape than the others' parts
+    kTooMany,  ///< views of kMostPlaces tensors are kept apart
+  };
+
   /// part: of a letter, sound. method: of its wish, if it is of tiles. now_ns: since the epoch. whole: gets what is done with by that.
-  void add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns, std::vector<ViewPointer>& whole);
   /// Hands out what waited for too long; all: whatever waits.
   void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);
   /// Nobody wants these any more.
@@ -58,6 +68,7 @@ class Joiner {
     std::uint64_t tile_extent = 0;
     std::int32_t split_dimension = -1;
     std::vector<std::uint8_t> is_filled;  ///< along the split dimension
+    std::vector<std::uint64_t> covered;   ///< of tiles that are split: elements of each, of a row; empty: of others
     std::int64_t since_ns = 0;
   };
   struct Past {
@@ -71,7 +82,7 @@ class Joiner {
   static void put(Open& open, const tensors::ViewPart& part);
   static ViewPointer finished(Open&& open, std::int64_t now_ns);
   void close(const Place& place, Steps& steps, Steps::iterator at, std::int64_t now_ns, std::vector<ViewPointer>& whole);
-  bool counts(const Place& place, const tensors::ViewPart& part);
+  Fate judge(const Place& place, const tensors::ViewPart& part);
   void drop(std::map<Place, Steps>::iterator at);
   void make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole);
 

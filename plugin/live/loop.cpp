@@ -1,5 +1,6 @@
 #include "plugin/live/loop.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
@@ -39,15 +40,21 @@ error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
   return error;
 }
 
-/// option: that says the port.
-Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option, std::uint16_t& port) {
+/// option: that says the port. tries: of a port that is free, at most.
+Status listen_on_loopback(std::array<tcp::acceptor, 2>& acceptors, const std::string& option, std::uint16_t& port, int tries = 16) {
   const std::string what = "port " + std::to_string(port) + " of 127.0.0.1";
+  const std::string advice = " is taken: give " + option + " another one, or 0 for any that is free";
   const error_code error = listen_at(acceptors[0], {boost::asio::ip::address_v4::loopback(), port});
-  if (error == boost::asio::error::address_in_use) return Status::error(what + " is taken: give " + option + " another one, or 0 for any that is free");
+  if (error == boost::asio::error::address_in_use) return Status::error(what + advice);
   if (error) return Status::error(what + ": " + error.message());
-  port = acceptors[0].local_endpoint().port();
-  listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port});  // if it can be had
-  return Status::ok();
+  // A browser may go to either by `localhost`, so another's server there is none of ours; without IPv6 there is nobody.
+  const std::uint16_t wanted = std::exchange(port, acceptors[0].local_endpoint().port());
+  if (listen_at(acceptors[1], {boost::asio::ip::address_v6::loopback(), port}) != boost::asio::error::address_in_use) return Status::ok();
+  error_code ignored;
+  acceptors[0].close(ignored);
+  if (wanted != 0) return Status::error("port " + std::to_string(port) + " of [::1]" + advice);
+  port = 0;
+  return tries > 1 ? listen_on_loopback(acceptors, option, port, tries - 1) : Status::error("no port is free on both 127.0.0.1 and [::1]");
 }
 
 }  // namespace
@@ -88,6 +95,7 @@ void Loop::run() noexcept {
         for (Acceptor& acceptor : compat_acceptors_) accept(acceptor, true);
       }
       context_.run();
+      for (ClientSession* session : sessions_) session->give_up();  // the loop may be kept for long
       is_over_ = true;
       return;
     } catch (const std::exception&) {
@@ -127,7 +135,7 @@ void Loop::wait_for_wake() {
     [[maybe_unused]] const ssize_t got = read(wake_.native_handle(), &count, sizeof count);
     wait_for_wake();
     take_in();
-    if (is_to_end_ && !std::exchange(is_ending_, true)) begin_end();
+    end_if_asked();
     serve_all();
   });
 }
@@ -140,6 +148,8 @@ void Loop::wait_for_tick() {
     hub_.tick(now_since_epoch_ns());
     if (compat_) compat_->tick(now_since_epoch_ns());
     publish();
+    take_in();  // what is left where memory ran out before
+    end_if_asked();
     serve_all();
   });
 }
@@ -192,14 +202,33 @@ void Loop::remove(ClientSession* session) {
   if (is_ending_ && !is_over_ && sessions_.empty()) context_.stop();
 }
 
+void Loop::end_if_asked() {
+  if (is_to_end_ && !std::exchange(is_ending_, true)) begin_end();
+}
+
 void Loop::begin_end() {
   error_code ignored;
   for (Acceptor& acceptor : acceptors_) acceptor.close(ignored);
   for (Acceptor& acceptor : compat_acceptors_) acceptor.close(ignored);
   hub_.end(is_aborted_, now_since_epoch_ns());
   if (sessions_.empty()) return context_.stop();
-  deadline_.expires_after(std::chrono::milliseconds(linger_ms_));
-  deadline_.async_wait([this](const error_code&) { context_.stop(); });
+  until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(linger_ms_);
+  wait_for_clients();
+}
+
+void Loop::wait_for_clients() {
+  using Clock = std::chrono::steady_clock;
+  constexpr Clock::duration kLook = std::chrono::milliseconds(10);
+  deadline_.expires_after(std::clamp(until_ - Clock::now(), Clock::duration::zero(), kLook));
+  deadline_.async_wait([this](const error_code& error) {
+    if (error) return;
+    if (Clock::now() >= until_) return context_.stop();
+    wait_for_clients();
+    const std::set<ClientSession*> sessions = sessions_;  // those that are given up go
+    for (ClientSession* session : sessions) {
+      if (sessions_.contains(session)) session->give_up_if_stuck();
+    }
+  });
 }
 
 }  // namespace megascope::live

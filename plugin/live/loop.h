@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,8 @@ class Loop {
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
+  /// The thread is done.
+  bool is_over() const noexcept { return is_over_; }
 
   // Of sessions.
   Hub& hub() { return hub_; }
@@ -86,7 +89,10 @@ class Loop {
   void accept(Acceptor& acceptor, bool is_compat);
   void take_in();
   void serve_all();
+  void end_if_asked();
   void begin_end();
+  /// Those that take nothing are not waited for.
+  void wait_for_clients();
 
   // Before the context, which may hold sessions until it goes.
   Hub hub_;
@@ -101,13 +107,14 @@ class Loop {
   std::set<ClientSession*> sessions_;
   int connections_ = 0;
   bool is_ending_ = false;
-  bool is_over_ = false;
+  std::atomic<bool> is_over_{false};
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor wake_;
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer deadline_;
+  std::chrono::steady_clock::time_point until_;  ///< when clients are given up at the end
   using Acceptors = std::array<Acceptor, 2>;
-  Acceptors acceptors_;         ///< IPv4, and IPv6 if it is there
+  Acceptors acceptors_;  ///< IPv4, and IPv6 if it is there
   Acceptors compat_acceptors_;
 };
 

@@ -114,10 +114,12 @@ std::vector<std::byte> Panel::view_frame(const View& view, const Store& store, s
     metadata["layer"] = name.layer;
     metadata["dtype"] = kElementTypeNames[static_cast<std::size_t>(name.type)];
   }
+  const float scale = request_.is_half ? half_scale(view.values) : 1.0F;
+  if (request_.is_half) metadata["scale"] = scale;
   const std::string text = metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::size_t bytes = view.values.size() * (request_.is_half ? 2 : 4);
   Frame frame({.kind = FrameKind::kTensor, .has_loss = has_loss_, .number = frame_number}, text, rounded_up(bytes));
-  if (request_.is_half) to_halves(view.values, frame.next_array(bytes));
+  if (request_.is_half) to_halves(view.values, frame.next_array(bytes), scale);
   else frame.add_array(std::span(view.values));
   return frame.take();
 }

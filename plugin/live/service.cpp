@@ -54,7 +54,11 @@ timespec in_ms(std::uint64_t delay_ms) {
 
 }  // namespace
 
-Service::~Service() { close(true, 0); }
+Service::~Service() {
+  close(true, 0);
+  // The parent's thread, sockets and eventfd: a child touches nothing of it, and the memory is left as it is.
+  if (loop_ != nullptr && !is_at_home()) static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::move(loop_)));
+}
 
 bool Service::is_at_home() const noexcept { return loop_ != nullptr && getpid() == process_; }
 
@@ -102,25 +106,34 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
 }
 
 bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
-  return is_at_home() && loop_->take(kind, world_rank, bytes);
+  return is_open() && loop_->take(kind, world_rank, bytes);
 }
 
-bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_at_home() && loop_->changed_wishes(wishes); }
+bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_open() && loop_->changed_wishes(wishes); }
+
+void Service::begin_end(std::uint64_t linger_ms) noexcept {
+  if (is_open()) loop_->ask_to_end(false, linger_ms);
+}
 
 bool Service::next_request(std::string& request) noexcept { return is_at_home() && loop_->next_request(request); }
 
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
-  if (loop_ == nullptr) return;
-  if (!is_at_home()) {
-    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left as it is.
-    static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
-    return;
-  }
+  if (!is_at_home() || is_closed_.exchange(true)) return;
   if (!run_folder_.empty()) remove_url_file(run_folder_);
   loop_->ask_to_end(is_aborted, linger_ms);
+  if (is_aborted) {
+    pthread_detach(thread_);
+    return wait_shortly();
+  }
   const timespec deadline = in_ms(linger_ms + kJoinMarginMs);
   if (pthread_timedjoin_np(thread_, nullptr, &deadline) != 0) pthread_detach(thread_);
-  loop_ = nullptr;
+}
+
+/// An abort waits for nothing but a word to the clients.
+void Service::wait_shortly() const noexcept {
+  constexpr int kMostMs = 100;
+  constexpr timespec kMillisecond{.tv_sec = 0, .tv_nsec = 1'000'000};
+  for (int waited_ms = 0; waited_ms < kMostMs && !loop_->is_over(); ++waited_ms) nanosleep(&kMillisecond, nullptr);
 }
 
 }  // namespace megascope::live

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,7 @@ class Loop;
 class Service final : public LiveServer {
  public:
   Service() = default;
-  ~Service() override;
+  ~Service() override;  // when no other thread is in here
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
@@ -25,15 +26,20 @@ class Service final : public LiveServer {
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
+  void begin_end(std::uint64_t linger_ms) noexcept override;
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:
   Status start(const LiveSettings& settings, std::string& url);
   void open_compat(Loop& loop, const LiveSettings& settings);
+  void wait_shortly() const noexcept;
   /// False in a forked child, which has no such thread.
   bool is_at_home() const noexcept;
+  /// Not after close(): another thread of the application may still be in take() by then, so that the loop is there all the same.
+  bool is_open() const noexcept { return is_at_home() && !is_closed_.load(std::memory_order_relaxed); }
 
-  std::shared_ptr<Loop> loop_;  ///< null: not open
+  std::shared_ptr<Loop> loop_;  ///< null: was never open
+  std::atomic<bool> is_closed_{false};
   std::string compat_text_;
   std::string run_folder_;
   pthread_t thread_{};

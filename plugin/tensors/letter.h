@@ -21,6 +21,8 @@ struct PartStretch {
   std::uint64_t start = 0;
   std::uint64_t whole_start = 0;
   std::uint64_t count = 0;
+  std::uint64_t first_element = 0;  ///< of tiles: the first element of the whole tensor's last dimension that the rank has of these …
+  std::uint64_t element_count = 0;  ///< … and how many, as of the first and the last tile it may have some only; 0: all of each
 };
 
 /// A tensor's name, by the key under which blocks and parts speak of it.

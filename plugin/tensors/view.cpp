@@ -88,7 +88,7 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
     if (stretch.count == 0) continue;
     const std::uint64_t first = stretch.whole_start / grid.width;
     const std::uint64_t count = (stretch.whole_start + stretch.count - 1) / grid.width - first + 1;
-    tiles.push_back({start, first, count});
+    tiles.push_back({start, first, count, stretch.whole_start, stretch.count});
     start += count;
   }
   return tiles;

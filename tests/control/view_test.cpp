@@ -87,10 +87,16 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
   const std::uint64_t cells = first.whole_shape[0] * first.whole_shape[1];
   std::vector<kernels::TileState> states(cells);
   std::vector<double> plain(cells, std::nan(""));
+  std::uint64_t elements = 0;
   for (const ViewPart& part : parts) {
     const auto stretches = part.split_dimension < 0 ? std::vector<PartStretch>{{0, 0, part.shape[1]}} : part.stretches;
     const bool is_row = part.split_dimension == 0;
     for (const PartStretch& stretch : stretches) {
+      if (part.tile_width != 0 && part.split_dimension == 1) {
+        EXPECT_EQ(stretch.whole_start, stretch.first_element / part.tile_width);
+        EXPECT_EQ(stretch.whole_start + stretch.count, (stretch.first_element + stretch.element_count - 1) / part.tile_width + 1);
+        elements += stretch.element_count;
+      }
       for (std::uint64_t i = 0; i < stretch.count; ++i) {
         for (std::uint64_t other = 0; other < part.shape[is_row ? 1 : 0]; ++other) {
           const std::uint64_t mine = is_row ? (stretch.start + i) * part.shape[1] + other : other * part.shape[1] + stretch.start + i;
@@ -106,6 +112,9 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
     }
   }
   if (wish.kind == WishKind::kWhole) return plain;
+  if (first.split_dimension == 1) {
+    EXPECT_EQ(elements, first.tile_extent) << "each is of one rank";
+  }
   std::vector<double> values;
   for (const kernels::TileState& state : states) values.push_back(kernels::finish_tile(wish.method(), state));
   return values;

@@ -1,5 +1,6 @@
 // Serves a made-up run, for work on the page and for tests of the server:
-//   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS] [--abort]
+//   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS]
+//             [--gain 1] [--abort]
 // Prints the URL, and at the end what the server refused to take. A wish takes effect two steps later, as in a job.
 #include <algorithm>
 #include <chrono>
@@ -52,7 +53,7 @@ struct Feed {
 
 int main(int argc, char** argv) {
   test::FeedArguments arguments({{"--port", "0"}, {"--ranks", "4"}, {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
-                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}},
+                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}, {"--gain", "1"}},
                                 {{"--abort", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr, "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
@@ -61,7 +62,8 @@ int main(int argc, char** argv) {
   const test::MadeUpRun::Shape shape{.ranks = static_cast<std::int32_t>(arguments.number("--ranks")),
                                      .layers = static_cast<std::int32_t>(arguments.number("--layers")),
                                      .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
-                                     .width = static_cast<std::uint64_t>(arguments.number("--width"))};
+                                     .width = static_cast<std::uint64_t>(arguments.number("--width")),
+                                     .gain = std::strtof(arguments.values.at("--gain").c_str(), nullptr)};
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
@@ -88,7 +90,10 @@ int main(int argc, char** argv) {
     next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
     std::this_thread::sleep_until(next);
   }
+  const auto closing = std::chrono::steady_clock::now();
   feed->service.close(arguments.is_on("--abort"), static_cast<std::uint64_t>(arguments.number("--linger")));
+  const auto closed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - closing).count();
+  std::printf("closed in %lld ms\n", static_cast<long long>(closed_ms));
   std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <new>
 
 #include <gmock/gmock.h>
 
@@ -48,6 +49,35 @@ TEST(LiveHalves, RoundsToNearestEven) {
   }
 }
 
+/// Values of any magnitude come back with binary16's 11 bits, as far as they are not 2^29 times smaller than the largest.
+TEST(LiveHalves, ScaledOnesAreNeitherInfiniteNorZero) {
+  for (const float unit : {1.0F, 70'000.0F, 1e-9F, 3e38F, 1e-30F}) {
+    const std::array<float, 5> values{unit, -unit, unit / 3, unit * 1e-6F, 0.0F};
+    const float scale = half_scale(values);
+    EXPECT_EQ(std::frexp(scale, std::array<int, 1>{}.data()), 0.5F) << "a power of two";
+    std::array<std::uint16_t, 5> halves{};
+    to_halves(values, reinterpret_cast<std::byte*>(halves.data()), scale);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double found = kernels::from_half(halves[i]) * static_cast<double>(scale);
+      EXPECT_NEAR(found, values[i], std::abs(static_cast<double>(values[i])) / 2048) << unit << " " << i;
+    }
+  }
+}
+
+TEST(LiveHalves, TheScaleIsOfFiniteValues) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(half_scale(std::array{kInfinity, std::numeric_limits<float>::quiet_NaN(), -40'000.0F}), 2.0F);
+  EXPECT_EQ(half_scale(std::array{kInfinity, 0.0F}), 1.0F);
+  EXPECT_EQ(half_scale({}), 1.0F);
+  const std::array values{kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 1e30F};
+  std::array<std::uint16_t, 4> halves{};
+  to_halves(values, reinterpret_cast<std::byte*>(halves.data()), half_scale(values));
+  EXPECT_EQ(halves[0], 0x7C00);
+  EXPECT_EQ(halves[1], 0xFC00);
+  EXPECT_EQ(halves[2], 0x7E00);
+  EXPECT_LT(halves[3], 0x7C00);
+}
+
 TEST(LiveFrames, AreLaidOutAsTheProtocolSays) {
   Frame frame({.kind = FrameKind::kTensor, .has_loss = true, .number = 0x01020304}, R"({"a":1})", 16);
   const std::array<std::uint16_t, 3> numbers{1, 2, 3};
@@ -69,6 +99,25 @@ TEST(LiveInbox, KeepsTheOrderAndItsBound) {
   inbox.take_all([&](const Inbox::Item& item) { EXPECT_EQ(item.world_rank, next++); });
   EXPECT_EQ(next, 32);
   EXPECT_TRUE(inbox.put(LiveKind::kBlock, 0, megabyte)) << "there is room again";
+}
+
+TEST(LiveInbox, IsWholeAfterSomebodyWhoTakesThrew) {
+  Inbox inbox;
+  const std::vector<std::byte> megabyte(std::size_t{1} << 20);
+  for (int i = 0; i < 32; ++i) inbox.put(LiveKind::kLetter, i, megabyte);
+  std::vector<std::int32_t> seen;
+  const auto take = [&](const Inbox::Item& item) {
+    seen.push_back(item.world_rank);
+    if (item.world_rank == 2) throw std::bad_alloc();
+  };
+  EXPECT_THROW(inbox.take_all(take), std::bad_alloc);
+  EXPECT_THAT(seen, testing::ElementsAre(0, 1, 2));
+  for (int i = 32; i < 35; ++i) EXPECT_TRUE(inbox.put(LiveKind::kLetter, i, megabyte)) << "what was taken has given room";
+  EXPECT_FALSE(inbox.put(LiveKind::kLetter, 35, megabyte));
+  seen.clear();
+  inbox.take_all([&](const Inbox::Item& item) { seen.push_back(item.world_rank); });
+  ASSERT_EQ(seen.size(), 32U);
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], static_cast<std::int32_t>(i) + 3);
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ ViewPart part(std::int64_t step, std::uint64_t start, std::uint64_t count, std::
 struct Joined {
   Joiner joiner;
   std::vector<ViewPointer> whole;
-  void add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean, std::int64_t now_ns = kSecond) {
-    joiner.add(rank, std::move(one), method, now_ns, whole);
+  Joiner::Fate add(std::int32_t rank, ViewPart&& one, const TileMethod& method = kMean, std::int64_t now_ns = kSecond) {
+    return joiner.add(rank, std::move(one), method, now_ns, whole);
   }
 };
 
@@ -96,7 +96,7 @@ ViewPart tiles(std::int32_t rank, std::uint32_t columns, std::vector<float> elem
   made.columns = columns;
   made.tile_width = 3;
   made.tile_extent = 8;
-  made.stretches = {{0, static_cast<std::uint64_t>(rank), 2}};
+  made.stretches = {{0, static_cast<std::uint64_t>(rank), 2, static_cast<std::uint64_t>(rank) * 4, 4}};
   return made;
 }
 
@@ -141,6 +141,42 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   states.joiner.expire(0, true, states.whole);
   EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
   EXPECT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
+}
+
+TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
+  Joined joined;  // 8 elements in tiles of 4, of ranks with 2 each; rank 1 has none but the last two of tile 0
+  for (const std::int32_t rank : {0, 2, 3}) {
+    ViewPart one = part(0, 0, 1, {10});
+    one.parts = 4;
+    one.full_shape = {1, 8};
+    one.whole_shape = {1, 2};
+    one.shape = {1, 1};
+    one.tile_width = 4;
+    one.tile_extent = 8;
+    one.stretches = {{0, static_cast<std::uint64_t>(rank / 2), 1, static_cast<std::uint64_t>(rank) * 2, 2}};
+    joined.add(rank, std::move(one));
+  }
+  joined.joiner.expire(0, true, joined.whole);
+  EXPECT_TRUE(std::isnan(joined.whole.at(0)->values[0])) << "the mean of half of the tile";
+  EXPECT_EQ(joined.whole[0]->values[1], 5);
+  EXPECT_EQ(joined.whole[0]->missing, 1U);
+}
+
+TEST(LiveJoiner, SaysWhatBecameOfAPart) {
+  using Fate = Joiner::Fate;
+  Joined joined;
+  EXPECT_EQ(joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kTaken);
+  EXPECT_EQ(joined.add(0, part(1, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kTwice);
+  ViewPart unlike = part(1, 4, 1, {4, 8});
+  unlike.full_shape = unlike.whole_shape = {2, 5};
+  EXPECT_EQ(joined.add(1, std::move(unlike)), Fate::kUnlike);
+  EXPECT_EQ(joined.add(1, part(1, 3, 1, {4, 8})), Fate::kTaken);
+  EXPECT_THAT(joined.whole, SizeIs(1));
+  EXPECT_EQ(joined.add(1, part(1, 3, 1, {4, 8})), Fate::kPast) << "shown twice in a step";
+  EXPECT_EQ(joined.add(0, part(0, 0, 3, {1, 2, 3, 5, 6, 7})), Fate::kPast) << "a step that goes back";
+  ViewPart copy = part(2, 0, 3, {1, 2, 3, 5, 6, 7});
+  copy.copy = 1;
+  EXPECT_EQ(joined.add(0, std::move(copy)), Fate::kCopy);
 }
 
 TEST(LiveJoiner, ALaterStepThatIsWholeEndsTheWaitForEarlierOnes) {

@@ -243,4 +243,5 @@ class Frame:
         count = 1
         for extent in self.metadata["shape"]:
             count *= extent
-        self.values = self.array({"f16": "e", "f32": "f"}[self.metadata["encoding"]], count)
+        scale = self.metadata.get("scale", 1)
+        self.values = [value * scale for value in self.array({"f16": "e", "f32": "f"}[self.metadata["encoding"]], count)]

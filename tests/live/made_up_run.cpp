@@ -140,7 +140,7 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   part.shape = {shape_.tokens, tile_count};
   part.tile_width = grid.width;
   part.tile_extent = grid.extent;
-  if (is_split) part.stretches = {{0, first_tile, tile_count}};
+  if (is_split) part.stretches = {{0, first_tile, tile_count, begin, end - begin}};
   const std::vector<float> elements = std::move(part.elements);
   part.elements = {};
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
@@ -175,7 +175,7 @@ tensors::ViewPart MadeUpRun::whole(const Wish& wish, std::size_t family, std::in
   }
   part.elements.reserve(shape_.tokens * (end - begin));
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
-    for (std::uint64_t feature = begin; feature < end; ++feature) part.elements.push_back(element(step, family, layer, token, feature));
+    for (std::uint64_t feature = begin; feature < end; ++feature) part.elements.push_back(shape_.gain * element(step, family, layer, token, feature));
   }
   return part;
 }

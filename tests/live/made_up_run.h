@@ -20,6 +20,7 @@ class MadeUpRun {
     std::int32_t layers = 12;
     std::uint64_t tokens = 256;
     std::uint64_t width = 768;  ///< of each tensor's last dimension
+    float gain = 1.0F;          ///< views of tensors are so many times element()
   };
   explicit MadeUpRun(const Shape& shape) : shape_(shape) {}
 

@@ -6,13 +6,14 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import sys
 import time
 import unittest
 
-from live_client import COUNTERS, STATISTICS, STEPS, TENSOR, Client, Feed, Frame, http
+from live_client import COUNTERS, STATISTICS, STEPS, TENSOR, Client, Closed, Feed, Frame, http
 
 FEED = ""
 SMALL = ("--layers", 2, "--tokens", 32, "--width", 100, "--rate", 100)
@@ -112,6 +113,23 @@ class WhatIsServed(unittest.TestCase):
                             self.assertNotEqual(found, found)
                         else:
                             self.assertAlmostEqual(found, expected, delta=1e-5 * max(1, abs(expected)), msg=(token, tile))
+
+    def test_halves_are_neither_infinite_nor_zero_by_their_encoding(self):
+        """Elements of up to 300,000: both encodings tell the same."""
+        with feed("--steps", 400, "--gain", 1e5) as run:
+            client = Client(run)
+            for encoding in ("f16", "f32"):
+                client.say(type="subscribe", panel=encoding, what="tensor", name="mlp/fc1", layers=[1, 1], encoding=encoding, every=25)
+            seen = {}
+            while len(seen) < 2 or len(set(frame.metadata["step"] for frame in seen.values())) != 1:
+                frame = client.frame(TENSOR)
+                seen[frame.metadata["panel"]] = frame
+                client.say(type="credit", panel=frame.metadata["panel"], frames=1)
+            self.assertGreater(max(seen["f32"].values), 65504)
+            self.assertGreater(seen["f16"].metadata["scale"], 1)
+            self.assertNotIn("scale", seen["f32"].metadata)
+            for half, single in zip(seen["f16"].values, seen["f32"].values):
+                self.assertAlmostEqual(half, single, delta=abs(single) / 2000 + 1e-4)
 
     def test_what_nobody_asks_for_is_not_captured(self):
         with feed("--steps", 100) as run:
@@ -285,6 +303,18 @@ class Start(unittest.TestCase):
                 feed("--port", port)
             self.assertIn(f"port {port} of 127.0.0.1 is taken", str(refused.exception))
 
+    def test_a_port_that_another_has_on_ipv6_is_taken(self):
+        with socket.socket(socket.AF_INET6) as other:
+            try:
+                other.bind(("::1", 0))
+            except OSError:
+                self.skipTest("there is no IPv6")
+            other.listen()
+            port = other.getsockname()[1]
+            with self.assertRaises(RuntimeError) as refused:
+                feed("--port", port)
+            self.assertIn(f"port {port} of [::1] is taken", str(refused.exception))
+
     def test_only_loopback_listens(self):
         with feed("--steps", 500) as run:
             with open("/proc/net/tcp", encoding="ascii") as table:
@@ -297,6 +327,24 @@ class Start(unittest.TestCase):
             stalled.say(type="subscribe", panel="t", what="tensor", name="*", encoding="f32")
             stalled.say(type="credit", panel="t", frames=64)
             self.assertEqual(run.end()[2], 0)
+
+    def test_who_takes_nothing_is_not_waited_for(self):
+        """Beside how long one that is slow may take, and does."""
+        def closing_ms(is_slow):
+            with Feed(FEED, "--tokens", 512, "--width", 192, "--steps", 30, "--linger", 3000) as run:
+                client = Client(run, receive_buffer=4096)
+                client.say(type="subscribe", panel="t", what="tensor", name="*", encoding="f32")
+                client.say(type="credit", panel="t", frames=62)
+                if is_slow:
+                    try:
+                        while True:
+                            client.take(32768)
+                            client.buffer = b""
+                            time.sleep(0.02)
+                    except Closed:
+                        pass
+                return int(re.search(r"closed in (\d+) ms", run.end()[0])[1])
+        self.assertLess(closing_ms(False), closing_ms(True))
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ export function pooled(matrix: Matrix, maxRows: number, maxColumns: number): Mat
   return { rows, columns, values, isKnown: isPooledKnown };
 }
 
-/** The same of elements in binary16: their bits without the sign are in the order of magnitudes, NaN behind infinity. */
-export function pooledHalf(bits: Uint16Array, rows: number, columns: number, maxRows: number, maxColumns: number): Matrix {
+/** The same of elements in binary16 times `scale`: their bits without the sign are in the order of magnitudes, NaN behind infinity. */
+export function pooledHalf(bits: Uint16Array, scale: number, rows: number, columns: number, maxRows: number, maxColumns: number): Matrix {
   const toRows = Math.min(rows, Math.max(1, maxRows));
   const toColumns = Math.min(columns, Math.max(1, maxColumns));
   const most = toRows === rows && toColumns === columns ? bits : new Uint16Array(toRows * toColumns);
@@ -65,7 +65,7 @@ export function pooledHalf(bits: Uint16Array, rows: number, columns: number, max
   }
   const table = halfTable();
   const values = new Float32Array(most.length);
-  for (let i = 0; i < most.length; i++) values[i] = table[most[i]];
+  for (let i = 0; i < most.length; i++) values[i] = table[most[i]] * scale;
   return { rows: toRows, columns: toColumns, values };
 }
 

@@ -20,17 +20,18 @@ interface Range {
 
 const SAMPLE = 1500; // values that the usual range is taken from
 
-/** The range of finite times without the few that would leave one colour to all others (a first step, say). */
-export function rangeWithoutOutliers(values: Float32Array): Range {
+/** The range of finite times that are known without the few that would leave one colour to all others (a first step, say). */
+export function rangeWithoutOutliers(values: Float32Array, isKnown: Uint8Array): Range {
   const stride = Math.max(1, Math.floor(values.length / SAMPLE));
   const sample = new Float64Array(Math.ceil(values.length / stride));
   let sampled = 0;
+  let known = 0;
   let largest = -Infinity;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    if (value - value !== 0) continue;
+    if (value - value !== 0 || !isKnown[i]) continue;
     if (value > largest) largest = value;
-    if (i % stride === 0) sample[sampled++] = value;
+    if (known++ % stride === 0) sample[sampled++] = value;
   }
   if (sampled === 0) return { least: 0, most: 1, leastMagnitude: 1, isClipped: false };
   const sorted = sample.subarray(0, sampled).sort();

@@ -53,6 +53,7 @@ export interface TensorFrame extends FrameBase {
   endMs: number;
   dtype: string;
   encoding: "f16" | "f32";
+  scale: number; // elements are to be multiplied by it
   fullShape: number[];
   shape: number[];
   view: { type: string; tiles?: number; tile_width?: number; method?: string };
@@ -144,6 +145,7 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
     endMs: number(metadata, "end_ms", NaN),
     dtype: text(metadata, "dtype"),
     encoding,
+    scale: number(metadata, "scale", 1),
     fullShape: numbers(metadata, "full_shape"),
     shape,
     view: (metadata.view ?? { type: "whole" }) as TensorFrame["view"],

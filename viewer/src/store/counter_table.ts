@@ -4,6 +4,8 @@ import { matches } from "../protocol/pattern";
 import { StepAxis } from "./step_axis";
 
 const MOST_STEPS = 10000;
+export const MOST_SERIES = 4096;
+const MOST_NUMBERS = 8 << 20; // of all series
 
 export interface Series {
   counter: Counter;
@@ -11,7 +13,10 @@ export interface Series {
   value: number; // its column
 }
 
-/** The program's counters: of each the steps in which it was set, and its value there. */
+/**
+ * The program's counters: of each the steps in which it was set, and its value there. Of many counters fewer steps are kept; those that
+ * come when there are MOST_SERIES are passed over.
+ */
 export class CounterTable {
   private readonly series = new Map<number, Series>();
   private readonly known = new Map<number, Counter>();
@@ -31,7 +36,9 @@ export class CounterTable {
   add(frame: CountersFrame): void {
     const c = frame.ids.length;
     for (let column = 0; column < c; column++) {
-      const { axis, value } = this.seriesOf(frame.ids[column]);
+      const series = this.seriesOf(frame.ids[column]);
+      if (!series) continue;
+      const { axis, value } = series;
       for (let i = 0; i < frame.steps.length; i++) {
         const now = frame.values[i * c + column];
         if (Number.isNaN(now)) continue;
@@ -62,13 +69,25 @@ export class CounterTable {
       .sort((a, b) => (a.counter.name < b.counter.name ? -1 : a.counter.name > b.counter.name ? 1 : a.counter.rank - b.counter.rank));
   }
 
-  private seriesOf(id: number): Series {
+  /** Undefined: there are too many. */
+  private seriesOf(id: number): Series | undefined {
     const there = this.series.get(id) ?? this.unnamed.get(id);
-    if (there) return there;
-    const axis = new StepAxis(MOST_STEPS);
+    const count = this.series.size + this.unnamed.size;
+    if (there || count >= MOST_SERIES) return there;
+    const axis = new StepAxis(this.stepsKept(count + 1));
     const counter = this.known.get(id);
     const made = { counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" }, axis, value: axis.addColumn(1, true) };
     (counter ? this.series : this.unnamed).set(id, made);
+    if (this.stepsKept(count + 1) < this.stepsKept(count)) for (const { axis: other } of this.all()) other.limit(this.stepsKept(count + 1));
     return made;
+  }
+
+  private stepsKept(series: number): number {
+    let steps = MOST_STEPS;
+    while (steps * series * 2 > MOST_NUMBERS) steps >>= 1; // a step and a value each; halved, so that older ones are seldom cut
+    return steps;
+  }
+  private all(): Series[] {
+    return [...this.series.values(), ...this.unnamed.values()];
   }
 }

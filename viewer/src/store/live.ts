@@ -7,7 +7,7 @@ import type { Alert, Run, ServerMessage, Tensor, Wish } from "../protocol/messag
 import { CounterTable } from "./counter_table";
 import { StatisticsTable } from "./statistics_table";
 import { StepTable } from "./step_table";
-import { TensorViews } from "./tensor_views";
+import { stripKey, TensorViews } from "./tensor_views";
 import { readUrl, writeUrl, type UrlState } from "./url_state";
 import { extraCredits, wishesFor } from "./wishes";
 
@@ -21,10 +21,10 @@ export interface RankPlace {
   place: string;
 }
 
-/** What a strip is painted for, beside allLayers(). */
-export const layerTopic = (panel: string, layer: number): string => `${panel} ${layer}`;
+/** What a strip is painted for, beside allStrips(). */
+export const stripTopic = (panel: string, key: string): string => `${panel} ${key}`;
 /** All of a panel's strips: their scale has changed. */
-export const allLayers = (panel: string): string => `${panel} *`;
+export const allStrips = (panel: string): string => `${panel} *`;
 
 /** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
 export interface RunState {
@@ -103,6 +103,7 @@ export class Live {
     this.state.paused = isPaused;
     if (!isPaused) for (const frame of this.waiting.splice(0)) this.show(frame, 0);
     this.loop.pause(isPaused);
+    if (!isPaused) this.sendCredits(); // of what was drawn shortly before: without them nothing may come that is drawn
   }
 
   /** Indices [from, to) of the steps shown in an axis. */
@@ -178,7 +179,7 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
-    if (frame.kind === 4) this.loop.invalidate(layerTopic(frame.panel, frame.layer));
+    if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
     this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
   }
 
@@ -186,11 +187,14 @@ export class Live {
     this.credits.allDrawn();
     this.creditTimer ??= setTimeout(() => {
       this.creditTimer = undefined;
-      if (this.state.paused) return;
-      for (const { panel, frames } of this.credits.take()) {
-        if (this.subscribed.has(panel)) this.connection.send({ type: "credit", panel, frames });
-      }
+      if (!this.state.paused) this.sendCredits();
     }, CREDIT_INTERVAL_MS);
+  }
+
+  private sendCredits(): void {
+    for (const { panel, frames } of this.credits.take()) {
+      if (this.subscribed.has(panel)) this.connection.send({ type: "credit", panel, frames });
+    }
   }
 
   private take(message: ServerMessage): void {

@@ -15,7 +15,7 @@ export class StatisticsTable {
       this.clear();
       this.columns = [...frame.columns];
     }
-    for (const id of frame.ids) this.makeRoom(id);
+    this.makeRoom(frame.ids);
     frame.steps.forEach((step) => this.axis.place(step));
     const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after all: the oldest may have given way
     const c = frame.ids.length;
@@ -77,10 +77,10 @@ export class StatisticsTable {
     return { values, isKnown };
   }
 
-  private makeRoom(id: number): void {
-    if (this.first.has(id)) return;
-    const first = this.columns.map(() => this.axis.addColumn(1, true))[0];
-    this.first.set(id, first);
+  private makeRoom(ids: Uint32Array): void {
+    const before = this.first.size;
+    for (const id of ids) if (!this.first.has(id)) this.first.set(id, this.columns.map(() => this.axis.addColumn(1, true))[0]);
+    if (this.first.size === before) return;
     this.axis.limit(Math.min(MOST_STEPS, Math.floor(MOST_NUMBERS / (this.first.size * this.columns.length))));
   }
 }

@@ -62,8 +62,11 @@ export class StepAxis {
     this.count = 0;
     this.columns = [];
   }
+  /** Keeps the newest so many from now on, and gives back the memory of more. */
   limit(most: number): void {
     this.most = Math.max(16, most);
+    if (this.count > this.most) this.forgetOldest(this.count - this.most);
+    if (this.steps.length > 2 * this.most) this.resize(this.most);
   }
 
   private forgetOldest(steps: number): void {
@@ -76,14 +79,18 @@ export class StepAxis {
   }
 
   private grow(): void {
-    const size = Math.min(this.steps.length * 2, Math.max(this.most, this.count + 1));
+    this.resize(Math.min(this.steps.length * 2, Math.max(this.most, this.count + 1)));
+  }
+
+  /** size: at least count. */
+  private resize(size: number): void {
     const steps = new Float64Array(size);
-    steps.set(this.steps);
+    steps.set(this.steps.subarray(0, this.count));
     this.steps = steps;
     for (const column of this.columns) {
       const Type = column.data.constructor as Float64ArrayConstructor;
       const data = new Type(size * column.width).fill(NaN);
-      data.set(column.data as Float64Array);
+      data.set((column.data as Float64Array).subarray(0, this.count * column.width));
       column.data = data;
     }
   }

@@ -43,8 +43,9 @@ export function unravel(flat: number, extents: number[]): number[] {
   return indices;
 }
 
-export function extremesOf(elements: Uint16Array | Float32Array): Extremes {
-  return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements);
+/** Of elements times `scale`, which is positive; of float32 it is 1. */
+export function extremesOf(elements: Uint16Array | Float32Array, scale = 1): Extremes {
+  return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements, scale);
 }
 
 function extremesOfFloats(elements: Float32Array): Extremes {
@@ -65,7 +66,7 @@ function extremesOfFloats(elements: Float32Array): Extremes {
 }
 
 /** By their bits, which without the sign are in the order of magnitudes. */
-function extremesOfHalves(elements: Uint16Array): Extremes {
+function extremesOfHalves(elements: Uint16Array, scale: number): Extremes {
   const infinity = 0x7c00;
   let [least, most, leastMagnitude, nan, infinite] = [infinity, -infinity, infinity, 0, 0];
   for (let i = 0; i < elements.length; i++) {
@@ -81,7 +82,7 @@ function extremesOfHalves(elements: Uint16Array): Extremes {
     if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
   }
   const table = halfTable();
-  const value = (signed: number): number => (signed < 0 ? -table[-signed] : table[signed]);
+  const value = (signed: number): number => (signed < 0 ? -table[-signed] : table[signed]) * scale;
   return { least: value(least), most: value(most), leastMagnitude: value(leastMagnitude), nan, infinite };
 }
 
@@ -97,21 +98,24 @@ export function joined(all: Iterable<Extremes>): Extremes {
   return sum;
 }
 
-/** The newest view of each layer, panel by panel. */
+/** What tells a panel's tensors apart: several of one layer may be of its pattern; one whose name is not known has no id (-1). */
+export const stripKey = ({ tensor, layer }: { tensor: number; layer: number }): string => `${layer}.${tensor}`;
+
+/** The newest view of each tensor, panel by panel. */
 export class TensorViews {
-  private readonly panels = new Map<string, Map<number, Strip>>();
+  private readonly panels = new Map<string, Map<string, Strip>>();
 
   add(frame: TensorFrame): void {
-    const layers = this.panels.get(frame.panel) ?? new Map<number, Strip>();
-    this.panels.set(frame.panel, layers);
-    layers.set(frame.layer, { frame, layout: layoutOf(frame.shape), extremes: extremesOf(frame.elements) });
+    const strips = this.panels.get(frame.panel) ?? new Map<string, Strip>();
+    this.panels.set(frame.panel, strips);
+    strips.set(stripKey(frame), { frame, layout: layoutOf(frame.shape), extremes: extremesOf(frame.elements, frame.scale) });
   }
-  /** By layer, ascending. */
+  /** By layer, ascending; those of one layer by id. */
   strips(panel: string): Strip[] {
-    return [...(this.panels.get(panel)?.values() ?? [])].sort((a, b) => a.frame.layer - b.frame.layer);
+    return [...(this.panels.get(panel)?.values() ?? [])].sort((a, b) => a.frame.layer - b.frame.layer || a.frame.tensor - b.frame.tensor);
   }
-  strip(panel: string, layer: number): Strip | undefined {
-    return this.panels.get(panel)?.get(layer);
+  strip(panel: string, key: string): Strip | undefined {
+    return this.panels.get(panel)?.get(key);
   }
   clear(panel: string): void {
     this.panels.delete(panel);

@@ -16,7 +16,7 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
   const [from, to] = live.shown(axis);
   if (to <= from || ranks === 0) return null;
   const { values, isKnown } = live.steps.matrix(what, from, to);
-  const range = rangeWithoutOutliers(values);
+  const range = rangeWithoutOutliers(values, isKnown);
   const step = live.url.step < 0 ? -1 : axis.lowerBound(live.url.step);
   const isShown = step >= from && step < to && axis.steps[step] === live.url.step;
   return {

@@ -6,16 +6,16 @@ import type { ValueScale } from "../scale/value_scale";
 import type { Live } from "../store/live";
 import { unravel, type Strip } from "../store/tensor_views";
 
-/** One layer's view: tokens × tiles. */
-export function stripHeat(live: Live, panel: string, layer: number, scale: ValueScale): HeatData | null {
-  const strip = live.views.strip(panel, layer);
+/** One tensor's view: tokens × tiles. */
+export function stripHeat(live: Live, panel: string, key: string, scale: ValueScale): HeatData | null {
+  const strip = live.views.strip(panel, key);
   if (!strip) return null;
   const { rows, columns } = strip.layout;
-  const { elements: values } = strip.frame;
+  const { elements: values, scale: unit } = strip.frame;
   const cells: Cells =
     values instanceof Float32Array
       ? cellsOf({ rows, columns, values })
-      : { rows, columns, pooled: (maxRows, maxColumns) => pooledHalf(values, rows, columns, maxRows, maxColumns) };
+      : { rows, columns, pooled: (maxRows, maxColumns) => pooledHalf(values, unit, rows, columns, maxRows, maxColumns) };
   return {
     cells,
     scale,
@@ -24,7 +24,7 @@ export function stripHeat(live: Live, panel: string, layer: number, scale: Value
 }
 
 function describe({ frame, layout }: Strip, row: number, column: number): string {
-  const value = short(elementAt(frame.elements, row * layout.columns + column));
+  const value = short(elementAt(frame, row * layout.columns + column));
   const place = unravel(row, layout.rowExtents);
   const token = place.length === 2 ? `sequence ${place[0]}, token ${place[1]}` : place.length === 1 ? `${frame.tensorKind.startsWith("actv") ? "token" : "row"} ${place[0]}` : "";
   const inner = unravel(column, layout.columnExtents);

@@ -44,9 +44,14 @@ describe("a frame", () => {
     const frame = readFrame(buffer) as TensorFrame;
     expect(frame).toMatchObject({ tensor: 5, name: "mlp1", tensorKind: "actv_out", layer: 2, shape: [2, 3], fullShape: [2, 30], missing: 1 });
     expect(frame.elements.buffer).toBe(buffer);
-    const values = Array.from({ length: 6 }, (_, i) => elementAt(frame.elements, i));
+    const values = Array.from({ length: 6 }, (_, i) => elementAt(frame, i));
     expect(values.slice(0, 5)).toEqual([0, 1, -2.5, NaN, Infinity]);
     expect(values[5]).toBeCloseTo(6.104e-5, 8);
+  });
+
+  it("of halves with a scale stands for numbers that a half does not reach", () => {
+    const frame = read(4, 0, 0, { ...TENSOR, shape: [3], scale: 1024 }, [encode.float16([60000, 0.25, -Infinity])]) as TensorFrame;
+    expect([0, 1, 2].map((i) => elementAt(frame, i))).toEqual([60000 * 1024, 256, -Infinity]);
   });
 
   it("of float32 is told by its encoding", () => {

@@ -20,6 +20,7 @@ it("has all 65,536 of them: what it decodes is encoded to the same bits", () => 
 });
 
 it("tells one element of either encoding", () => {
-  expect(elementAt(Uint16Array.of(0x3c00, 0xc000), 1)).toBe(-2);
-  expect(elementAt(Float32Array.of(1, 0.5), 1)).toBe(0.5);
+  expect(elementAt({ elements: Uint16Array.of(0x3c00, 0xc000), scale: 1 }, 1)).toBe(-2);
+  expect(elementAt({ elements: Uint16Array.of(0x3c00, 0xc000), scale: 2 ** 40 }, 1)).toBe(-(2 ** 41));
+  expect(elementAt({ elements: Float32Array.of(1, 0.5), scale: 1 }, 1)).toBe(0.5);
 });

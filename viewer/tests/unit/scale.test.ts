@@ -44,17 +44,25 @@ describe("a scale", () => {
   });
 });
 
+const allKnown = (count: number): Uint8Array => new Uint8Array(count).fill(1);
+
 describe("ranges", () => {
+  it("of times are of those that are known, however few", () => {
+    const values = Float32Array.from({ length: 6000 }, (_, i) => (i % 100 === 99 ? 40 + (i % 7) : 0)); // 0: nothing came
+    const isKnown = Uint8Array.from(values, (value) => (value > 0 ? 1 : 0));
+    expect(rangeWithoutOutliers(values, isKnown)).toMatchObject({ least: 40, most: 46, isClipped: false });
+    expect(rangeWithoutOutliers(values, new Uint8Array(6000))).toMatchObject({ least: 0, most: 1 });
+  });
   it("are of finite and known values", () => {
     expect(rangeOf(matrix(1, 6, [NaN, 3, -2, Infinity, 0, 99], [1, 1, 1, 1, 1, 0]))).toMatchObject({ least: -2, most: 3, leastMagnitude: 2 });
   });
   it("leave out a first step that took ten times as long, and say so", () => {
     const values = Float32Array.from({ length: 400 }, (_, i) => (i === 0 ? 900 : 40 + (i % 7)));
-    expect(rangeWithoutOutliers(values)).toMatchObject({ least: 40, most: 1.5 * 43, isClipped: true });
+    expect(rangeWithoutOutliers(values, allKnown(400))).toMatchObject({ least: 40, most: 1.5 * 43, isClipped: true });
   });
   it("keep what a tenth of the steps show", () => {
     const values = Float32Array.from({ length: 400 }, (_, i) => (i % 10 === 0 ? 60 : 40 + (i % 7)));
-    expect(rangeWithoutOutliers(values)).toMatchObject({ most: 60, isClipped: false });
+    expect(rangeWithoutOutliers(values, allKnown(400))).toMatchObject({ most: 60, isClipped: false });
   });
 });
 
@@ -97,7 +105,9 @@ describe("many cells in few pixels", () => {
     for (const [rows, columns] of [[1, 18], [3, 6], [6, 3], [18, 1]]) {
       for (const [toRows, toColumns] of [[1, 1], [2, 4], [5, 2], [20, 20]]) {
         const half = Float32Array.from(bits, (one) => halfTable()[one]);
-        expect(pooledHalf(bits, rows, columns, toRows, toColumns).values).toEqual(pooled({ rows, columns, values: half }, toRows, toColumns).values);
+        expect(pooledHalf(bits, 1, rows, columns, toRows, toColumns).values).toEqual(pooled({ rows, columns, values: half }, toRows, toColumns).values);
+        const scaled = half.map((value) => value * 2 ** 20);
+        expect(pooledHalf(bits, 2 ** 20, rows, columns, toRows, toColumns).values).toEqual(pooled({ rows, columns, values: scaled }, toRows, toColumns).values);
       }
     }
   });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { readFrame, type Frame } from "../../src/protocol/frame";
-import { CounterTable } from "../../src/store/counter_table";
+import { CounterTable, MOST_SERIES } from "../../src/store/counter_table";
 import { StatisticsTable } from "../../src/store/statistics_table";
 import { StepAxis } from "../../src/store/step_axis";
 import { StepTable } from "../../src/store/step_table";
-import { extremesOf, joined, layoutOf, steadyRange, TensorViews, unravel } from "../../src/store/tensor_views";
+import { extremesOf, joined, layoutOf, steadyRange, stripKey, TensorViews, unravel } from "../../src/store/tensor_views";
 import * as encode from "../mock_server/encode.js";
 
 const frame = <F extends Frame>(kind: number, metadata: object, arrays: Buffer[]): F =>
@@ -34,6 +34,18 @@ describe("an axis of steps", () => {
     const axis = new StepAxis(100);
     for (const step of [3, 5, 9]) axis.place(step);
     expect([axis.place(5), axis.place(4), axis.place(10), axis.count]).toEqual([1, -1, 3, 4]);
+  });
+  it("that is to keep less gives back its memory, and keeps the newest", () => {
+    const axis = new StepAxis(10000);
+    const column = axis.addColumn(3, true);
+    for (let step = 0; step < 5000; step++) {
+      const index = axis.place(step);
+      axis.columnData(column).fill(step, index * 3, (index + 1) * 3);
+    }
+    axis.limit(100);
+    expect([axis.count, axis.first(), axis.last(), axis.steps.length, axis.columnData(column).length]).toEqual([100, 4900, 4999, 100, 300]);
+    expect([...axis.columnData(column).subarray(0, 4)]).toEqual([4900, 4900, 4900, 4901]);
+    expect(axis.place(5000)).toBeGreaterThan(80);
   });
   it("has NaN where a column came later or nothing was put", () => {
     const axis = new StepAxis(50);
@@ -89,6 +101,21 @@ describe("counters", () => {
     expect(table.names()).toEqual(["loss", "lr"]);
     expect(table.lastStep()).toBe(2);
   });
+  it("are bounded: of many fewer steps are kept, and of too many those that came first", () => {
+    const table = new CounterTable();
+    const steps = Array.from({ length: 9000 }, (_, i) => i);
+    table.add(counters(steps, [0], steps));
+    const ids = Array.from({ length: MOST_SERIES + 50 }, (_, i) => i);
+    table.learn(ids.map((id) => ({ id, name: `c${String(id).padStart(5, "0")}`, rank: 0, unit: "" })));
+    table.add(counters([9000], ids, ids));
+    const series = table.matching("*");
+    expect(series.length).toBe(MOST_SERIES);
+    const numbers = series.reduce((sum, { axis, value }) => sum + axis.steps.length + axis.columnData(value).length, 0);
+    expect(numbers).toBeLessThan(16 << 20);
+    const { axis, value } = series[0];
+    expect([axis.last(), axis.columnData(value)[axis.count - 2]]).toEqual([9000, 8999]);
+    expect(axis.count).toBeGreaterThan(500);
+  });
 });
 
 describe("statistics", () => {
@@ -134,6 +161,7 @@ describe("views of tensors", () => {
     const half = Uint16Array.from([1, -2, NaN, Infinity, 0, 0.5], encode.halfBits);
     const expected = { least: -2, most: 1, leastMagnitude: 0.5, nan: 1, infinite: 1 };
     expect(extremesOf(half)).toEqual(expected);
+    expect(extremesOf(half, 2 ** 30)).toEqual({ least: -(2 ** 31), most: 2 ** 30, leastMagnitude: 2 ** 29, nan: 1, infinite: 1 });
     expect(extremesOf(Float32Array.of(1, -2, NaN, -Infinity, 0, 0.5))).toEqual(expected);
     expect(joined([expected, extremesOf(Float32Array.of(7))])).toEqual({ least: -2, most: 7, leastMagnitude: 0.5, nan: 1, infinite: 1 });
   });
@@ -143,6 +171,14 @@ describe("views of tensors", () => {
     expect(steadyRange(held, range(-0.9, 0.7))).toBe(held);
     for (const now of [range(-1.1, 1), range(-1, 1.5), range(-0.1, 0.1)]) expect(steadyRange(held, now)).toBe(now);
     expect(steadyRange(null, held)).toBe(held);
+  });
+  it("of several tensors of one layer are all there", () => {
+    const views = new TensorViews();
+    const view = (tensor: number, layer: number) =>
+      frame<Extract<Frame, { kind: 4 }>>(4, { panel: "s", layer, tensor, encoding: "f32", shape: [1] }, [encode.float32([tensor])]);
+    for (const [tensor, layer] of [[9, 0], [4, 1], [3, 0], [9, 0]]) views.add(view(tensor, layer));
+    expect(views.strips("s").map(({ frame: { tensor, layer } }) => [layer, tensor])).toEqual([[0, 3], [0, 9], [1, 4]]);
+    expect(views.strip("s", stripKey({ tensor: 9, layer: 0 }))?.frame.elements[0]).toBe(9);
   });
   it("are the newest of each layer", () => {
     const views = new TensorViews();
