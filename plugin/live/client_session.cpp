@@ -11,6 +11,7 @@ namespace websocket = beast::websocket;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::milliseconds kPatienceAtEnd{100};
 constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer
 
 }  // namespace
@@ -93,6 +94,7 @@ void ClientSession::serve() {
 
 void ClientSession::send() {
   is_sending_ = true;
+  sends_since_ = std::chrono::steady_clock::now();
   patience_.expires_after(kPatience);
   patience_.async_wait([weak = weak_from_this()](const error_code& error) {
     const std::shared_ptr<ClientSession> self = weak.lock();
@@ -101,6 +103,10 @@ void ClientSession::send() {
   socket_.text(message_.is_text);
   const boost::asio::const_buffer bytes = message_.is_text ? boost::asio::buffer(message_.text) : boost::asio::buffer(message_.frame);
   socket_.async_write(bytes, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_sent(error); });
+}
+
+void ClientSession::hurry() {
+  if (is_sending_ && std::chrono::steady_clock::now() - sends_since_ > kPatienceAtEnd) give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include <boost/asio/steady_timer.hpp>
@@ -25,6 +26,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void start(boost::beast::http::request<boost::beast::http::empty_body> request);
   /// Sends the next message, if there is one and none is on its way.
   void serve();
+  /// The run is over: one that does not take what has been on its way for a while is given up.
+  void hurry();
 
  private:
   void set_options();
@@ -42,6 +45,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< with a client that does not take what is sent
   Outgoing message_;                    ///< on its way
+  std::chrono::steady_clock::time_point sends_since_{};
   bool is_open_ = false;
   bool is_sending_ = false;
   bool is_refused_ = false;  ///< gets its last words, and is closed

@@ -179,6 +179,7 @@ void Loop::begin_end() {
   for (Acceptor& acceptor : acceptors_) acceptor.close(ignored);
   hub_.end(is_aborted_, now_since_epoch_ns());
   if (sessions_.empty()) return context_.stop();
+  for (ClientSession* session : sessions_) session->hurry();
   deadline_.expires_after(std::chrono::milliseconds(linger_ms_));
   deadline_.async_wait([this](const error_code&) { context_.stop(); });
 }

@@ -95,6 +95,12 @@ bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::
 
 bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_at_home() && loop_->changed_wishes(wishes); }
 
+void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
+  if (!is_at_home() || std::exchange(is_ending_, true)) return;
+  if (!run_folder_.empty()) remove_url_file(run_folder_);
+  loop_->ask_to_end(is_aborted, linger_ms);
+}
+
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;
   if (!is_at_home()) {
@@ -102,8 +108,7 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
     static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
     return;
   }
-  if (!run_folder_.empty()) remove_url_file(run_folder_);
-  loop_->ask_to_end(is_aborted, linger_ms);
+  begin_end(is_aborted, linger_ms);
   const timespec deadline = in_ms(linger_ms + kJoinMarginMs);
   if (pthread_timedjoin_np(thread_, nullptr, &deadline) != 0) pthread_detach(thread_);
   loop_ = nullptr;

@@ -23,6 +23,8 @@ class Service final : public LiveServer {
   Status open(const LiveSettings& settings, std::string& url) override;
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
+  bool next_request(std::string&) noexcept override { return false; }
+  void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:
@@ -34,6 +36,7 @@ class Service final : public LiveServer {
   std::string run_folder_;
   pthread_t thread_{};
   pid_t process_ = 0;
+  bool is_ending_ = false;
 };
 
 }  // namespace megascope::live

@@ -26,6 +26,7 @@
 namespace megascope::run {
 namespace {
 
+constexpr std::uint64_t kLingerMs = 500;
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
@@ -36,6 +37,7 @@ void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
   hooks::close();
+  if (live_ != nullptr) live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);
@@ -58,7 +60,6 @@ void Session::end(Collective* collective, const Company& company) {
 }
 
 void Session::close_live(bool is_aborted) {
-  constexpr std::uint64_t kLingerMs = 500;
   if (live_ != nullptr) live_->close(is_aborted, is_aborted ? 0 : kLingerMs);
 }
 
