@@ -87,6 +87,7 @@ class Hub {
   void add_statistics(const BlockFacts& facts);
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
   void shelve(std::vector<ViewPointer>& views);

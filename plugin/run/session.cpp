@@ -203,6 +203,7 @@ void Session::open_live(const ProcessInfo& info) {
     say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
   }
   talk_->serve(live_);
+  capture_->introduce({.pid = info.pid, .host = info.host, .place = {}});
   hooks::set_request_sink(capture_);
 }
 
