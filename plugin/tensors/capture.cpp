@@ -68,6 +68,7 @@ void Capture::set_layout(const Layout& layout) {
   }
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);
+  named_.clear();  // shapes of wholes follow from it
 }
 
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {

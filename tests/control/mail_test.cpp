@@ -27,13 +27,13 @@ namespace {
 std::atomic<std::size_t> g_most_bytes{std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const memory = bytes <= g_most_bytes ? std::malloc(bytes) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 /// Letters to rank 0, and who may carry them when.
 namespace megascope::mpi {
@@ -107,7 +107,9 @@ TEST(StepMail, WhereMemoryRunsOutNoLetterIsLost) {
     port.keeps_texts = false;
     if (rank != 0) port.to_send = letters_of(rank);
     pulse_and_finish(rank, all, port);
-    if (rank == 0) EXPECT_EQ(port.received_bytes, bytes);
+    if (rank == 0) {
+      EXPECT_EQ(port.received_bytes, bytes);
+    }
   });
 }
 

@@ -19,6 +19,7 @@ TensorSlot slot(std::uint64_t key, std::uint32_t owner, double value, std::uint3
   made.owner = owner;
   made.parts = 1;
   made.wanted_parts = 2;
+  made.is_counted = 1;
   made.statistics = {.count = 1, .min = value, .max = value, .sum = value, .sum_of_squares = value * value};
   return made;
 }
@@ -59,8 +60,8 @@ TEST(StepBlock, WhatOnlyTheLiveViewAskedForIsLeftOutFirstAndCountedApart) {
   std::vector<TensorSlot> live;
   for (std::uint64_t key = 1; key <= 40; ++key) {
     live.push_back(slot(key, 0, 1.0));
+    live.back().is_counted = 0;
     counted.push_back(slot(1000 + key, 1, 1.0));
-    counted.back().is_counted = 1;
   }
   for (const bool is_live_mine : {true, false}) {
     Block mine = block_of(64, is_live_mine ? live : counted);
