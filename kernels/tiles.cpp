@@ -114,6 +114,18 @@ void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& m
   mine.count += theirs.count;
 }
 
+TileState packed_tile(const TileMethod& method, const TileState& state) noexcept {
+  const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
+  if (is_of_squares) return {.count = state.count, .a = std::sqrt(state.a), .b = state.b};
+  return {.count = state.count, .a = state.a, .b = method.reduction == TileReduction::kStd ? std::sqrt(state.b) : state.b};
+}
+
+TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept {
+  const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
+  if (is_of_squares) return {.count = packed.count, .a = packed.a * packed.a, .b = packed.b};
+  return {.count = packed.count, .a = packed.a, .b = method.reduction == TileReduction::kStd ? packed.b * packed.b : packed.b};
+}
+
 double finish_tile(const TileMethod& method, const TileState& state) noexcept {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double value = state.a;

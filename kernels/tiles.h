@@ -42,6 +42,9 @@ struct TileState {
 void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType type, const void* data, std::int64_t stride,
                   std::uint64_t start, std::uint64_t count, std::uint64_t first_tile, TileState* states) noexcept;
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept;
+/// A state for cells of float32, and back: sums of squares as their roots, which are about as large as the elements, so that they fit.
+TileState packed_tile(const TileMethod& method, const TileState& state) noexcept;
+TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept;
 /// The number that is shown; NaN of no element (0 for kSum and kNorm).
 double finish_tile(const TileMethod& method, const TileState& state) noexcept;
 

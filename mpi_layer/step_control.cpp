@@ -28,6 +28,8 @@ ControlPort* g_port = nullptr;  ///< of the operator, which MPI calls with nothi
 constexpr std::uint64_t kSpinNs = 20'000;    // then others may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;            // boundaries until a block takes effect
+constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that others go by already
+thread_local char t_mark = 0;                // its address is the thread's
 
 /// MPI's operator. Each element is a whole block, so that MPI cannot cut one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
@@ -49,9 +51,25 @@ void follow_reply() noexcept { g_step_control->pulse_in_hook(); }
 
 }  // namespace
 
+StepControl::Turn::Turn(StepControl& control, bool is_waited_for) noexcept : control_(control) {
+  if (control.holder_.load(std::memory_order_relaxed) == &t_mark) return;
+  while (!control.mutex_.try_lock()) {
+    if (!is_waited_for || control.is_ending_.load(std::memory_order_relaxed)) return;
+    sched_yield();
+  }
+  control.holder_.store(&t_mark, std::memory_order_relaxed);
+  is_had_ = true;
+}
+
+StepControl::Turn::~Turn() {
+  if (!is_had_) return;
+  control_.holder_.store(nullptr, std::memory_order_relaxed);
+  control_.mutex_.unlock();
+}
+
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
     : world_(world), port_(*plan.port), patience_ns_(std::max<std::uint64_t>(plan.patience_ns, 1)), thread_level_(thread_level),
-      main_thread_(pthread_self()), op_{} {
+      main_thread_(pthread_self()), op_{}, has_letters_(plan.has_letters) {
   g_port = plan.port;
   for (Round& round : rounds_) round.request = g_handles.request_null;
   const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
@@ -75,32 +93,41 @@ bool StepControl::make_objects(const std::vector<std::size_t>& sizes) {
   return true;
 }
 
-/// At MPI_THREAD_SERIALIZED another thread may be in MPI now; inside of a call of MPI nothing may be begun.
-bool StepControl::may_talk() noexcept {
-  const bool is_right_thread = thread_level_ == 3 || (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
-  if (!is_right_thread && !std::exchange(has_complained_, true)) {
+/// At MPI_THREAD_SERIALIZED another thread may be in MPI now.
+bool StepControl::is_right_thread() const noexcept {
+  return thread_level_ == 3 || (thread_level_ < 2 && pthread_equal(pthread_self(), main_thread_) != 0);
+}
+
+/// Inside of a call of MPI nothing may be begun.
+bool StepControl::may_talk() const noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left, and then below
+  return is_right_thread() && (call == 0 || call < here);
+}
+
+bool StepControl::may_begin() noexcept {
+  if (!is_right_thread() && !std::exchange(has_complained_, true)) {
     runtime().complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the beginning of a step may not call MPI"
                                           : "no statistics over all ranks of steps that another thread begins than the one that may call MPI");
   }
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t call = t_thread->active_frame;  // stale after a call that was left, and then below
-  return is_right_thread && (call == 0 || call < here);
+  return may_talk();
 }
 
 void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || has_ended_ || has_stopped_ || !may_talk() || !port_.begin(step)) return;
+  const Turn turn(*this, true);  // a pulse of another thread is short, and a boundary left out would never be made up for
+  if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
-  at_boundary();
+  if (has_stopped_) keep_others_going();
+  else at_boundary();
 }
 
-/// Of this thread: the one that begins steps is the one that the program's steps are of.
-void StepControl::tell_time_in_calls() noexcept {
+void StepControl::tell_time_in_calls(bool is_boundary) noexcept {
   Recorder* const active = recorder();
-  if (active == nullptr) return;
+  const bool is_timed = is_boundary || (last_.thread == nullptr ? pthread_equal(pthread_self(), main_thread_) != 0 : last_.thread == t_thread);
+  if (active == nullptr || !is_timed) return;
   const CallTime now{t_thread, t_thread->busy_ticks, active->ticks(), clock::monotonic_ns()};
   if (last_.thread == now.thread && now.ticks > last_.ticks) {
     const double ns_per_tick = static_cast<double>(now.ns - last_.ns) / static_cast<double>(now.ticks - last_.ticks);
@@ -112,38 +139,38 @@ void StepControl::tell_time_in_calls() noexcept {
 /// Other than where a step begins, a thread is in a call of the program's here: MPI_THREAD_SERIALIZED allows for it.
 std::uint64_t StepControl::pulse() noexcept {
   constexpr std::uint64_t kLaterNs = 250'000'000;
-  const bool is_right_thread = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
-  if (is_forked_child() || !is_right_thread) return kLaterNs;
+  const bool may_call = thread_level_ >= 2 || pthread_equal(pthread_self(), main_thread_) != 0;
+  if (is_forked_child() || !may_call) return kLaterNs;
   const NoCancel no_cancel;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  return lock.owns_lock() ? carry_letters() : kLaterNs;
+  const Turn turn(*this, false);
+  return turn ? carry_letters() : kLaterNs;
 }
 
 void StepControl::pulse_in_hook() noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && may_talk()) (void)carry_letters();
+  const Turn turn(*this, false);
+  if (turn && may_talk()) (void)carry_letters();
 }
 
-/// Under mutex_, where MPI may be called. Returns when again.
+/// Where MPI may be called. Returns when again.
 std::uint64_t StepControl::carry_letters() noexcept {
-  if (has_ended_ || is_broken_ || !mail_) return 1'000'000'000;
+  if (has_ended_ || is_mail_broken_ || !mail_) return 1'000'000'000;
   std::optional<OwnTime> own_time;
   if (Recorder* const active = recorder()) own_time.emplace(*active);
-  tell_time_in_calls();
+  tell_time_in_calls(false);
   const std::uint64_t next_ns = port_.pulse();
-  is_broken_ = !mail_->progress();
+  is_mail_broken_ = !mail_->progress();
   return next_ns;
 }
 
 void StepControl::at_boundary() noexcept {
   const std::uint64_t begin_ns = clock::monotonic_ns();
-  tell_time_in_calls();
+  tell_time_in_calls(true);
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(due, patience_ns_, wait_ns)) {
+    if (!complete(due, port_.has_promised() ? std::max(patience_ns_, kPromiseNs) : patience_ns_, wait_ns)) {
       return stop(is_broken_ ? "MPI failed" : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }
     hear(due);
@@ -152,10 +179,23 @@ void StepControl::at_boundary() noexcept {
   }
   if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
-  if (mail_ && !mail_->progress()) is_broken_ = true;
+  if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
   if (mail_ && t_thread->is_initialized) t_thread->next_pulse_ticks = 0;  // who has a request now is in a hurry
   (void)test(round(started_ - 1));  // lets MPI go on
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
+}
+
+/// Of a rank that decides nothing any more: those that still talk need its part of each round. Waits for nobody. A block's size follows
+/// from what was obeyed before it: no round is obeyed before the next but one has begun.
+void StepControl::keep_others_going() noexcept {
+  if (is_broken_) return;
+  if (started_ - obeyed_ >= kLag && test(round(obeyed_))) {
+    hear(obeyed_);
+    port_.obey(round(obeyed_).all);
+    ++obeyed_;
+  }
+  if (!is_broken_ && started_ - obeyed_ < kLag) (void)start(true);
+  if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
 }
 
 /// The next round. What was in its place has been obeyed.
@@ -214,24 +254,26 @@ void StepControl::stop(const char* reason) noexcept {
   runtime().complain(std::string("no more statistics over all ranks, and no more decisions: ") + reason);
 }
 
-/// How many rounds there are, on whatever rank most. 0: MPI failed somewhere, and nobody goes on.
-std::uint64_t StepControl::agree_on_end(std::uint64_t mine) noexcept {
-  std::array<std::uint64_t, 3> end{mine, is_broken_ ? 1U : 0U, mail_ ? mail_->sent_count() : 0};
-  Collective::Bytes bytes(sizeof end);
-  std::memcpy(bytes.data(), end.data(), sizeof end);
-  const Status status = world_->merge_all(bytes, [](Collective::Bytes& most, std::span<const std::byte> theirs) {
-    std::array<std::uint64_t, 3> a{};
-    std::array<std::uint64_t, 3> b{};
-    if (theirs.size() != sizeof b) return;
-    std::memcpy(a.data(), most.data(), sizeof a);
-    std::memcpy(b.data(), theirs.data(), sizeof b);
-    a = {std::max(a[0], b[0]), a[1] | b[1], a[2] + b[2]};
-    std::memcpy(most.data(), a.data(), sizeof a);
-  });
-  if (!status.is_ok() || bytes.size() != sizeof end) return 0;
-  std::memcpy(end.data(), bytes.data(), sizeof end);
-  all_sent_ = end[2];
-  return end[1] != 0 ? 0 : end[0];
+/// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody goes on.
+std::optional<std::uint64_t> StepControl::agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept {
+  using Said = std::array<std::uint64_t, 2>;
+  Said said{mine, is_sound ? 0U : 1U};
+  if (world_ != nullptr) {
+    Collective::Bytes bytes(sizeof said);
+    std::memcpy(bytes.data(), said.data(), sizeof said);
+    const Status status = world_->merge_all(bytes, [is_sum](Collective::Bytes& all, std::span<const std::byte> theirs) {
+      Said a{};
+      Said b{};
+      if (theirs.size() != sizeof b) return;
+      std::memcpy(a.data(), all.data(), sizeof a);
+      std::memcpy(b.data(), theirs.data(), sizeof b);
+      a = {is_sum ? a[0] + b[0] : std::max(a[0], b[0]), a[1] | b[1]};
+      std::memcpy(all.data(), a.data(), sizeof a);
+    });
+    if (!status.is_ok() || bytes.size() != sizeof said) return std::nullopt;
+    std::memcpy(said.data(), bytes.data(), sizeof said);
+  }
+  return said[1] != 0 ? std::nullopt : std::optional(said[0]);
 }
 
 /// Up to round `end` and to its completion. Everybody is here: nobody's time runs out.
@@ -252,19 +294,26 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
   }
 }
 
+/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits for none that could not leave.
+void StepControl::finish_mail() noexcept {
+  if (!has_letters_) return;
+  const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
+  const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound, true);
+  if (letters) is_mail_broken_ = !mail_->finish(*letters);
+}
+
 void StepControl::finish() noexcept {
+  is_ending_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (std::exchange(has_ended_, true)) return;
   hooks::set_step_follower(nullptr);
   hooks::set_reply_follower(nullptr);
   const NoCancel no_cancel;
   const bool is_last_due = started_ != 0 && !has_stopped_;  // of the step that no other follows
-  const std::uint64_t mine = started_ + (is_last_due ? 1 : 0);
-  const std::uint64_t end = world_ == nullptr ? mine : agree_on_end(mine);
-  if (end == 0) return;
-  start_missing(end);
-  if (mail_ && !is_broken_) is_broken_ = !mail_->finish(all_sent_);
-  free_objects();
+  const std::optional<std::uint64_t> end = agree(started_ + (is_last_due ? 1 : 0), !is_broken_, false);
+  if (end) start_missing(*end);
+  finish_mail();
+  if (end) free_objects();
 }
 
 void StepControl::free_objects() noexcept {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,20 @@ class StepControl {
   void finish() noexcept;
 
  private:
+  /// The right to use all of it, of one thread at a time. Not had where this thread has it already (MPI called the program back), nor, if
+  /// it is waited for, once the end has begun.
+  class Turn {
+   public:
+    Turn(StepControl& control, bool is_waited_for) noexcept;
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    explicit operator bool() const { return is_had_; }
+
+   private:
+    StepControl& control_;
+    bool is_had_ = false;
+  };
   struct Round {
     std::vector<std::byte> mine;
     std::vector<std::byte> all;
@@ -48,22 +63,28 @@ class StepControl {
   };
   Round& round(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
 
-  bool may_talk() noexcept;
+  bool is_right_thread() const noexcept;
+  bool may_talk() const noexcept;
+  bool may_begin() noexcept;
   void at_boundary() noexcept;
+  void keep_others_going() noexcept;
   bool start(bool is_absent) noexcept;
   bool complete(std::uint64_t number, std::uint64_t patience_ns, std::uint64_t& wait_ns) noexcept;
   bool test(Round& round) noexcept;
   void hear(std::uint64_t number) noexcept;
   bool make_objects(const std::vector<std::size_t>& sizes);
   MPI_Datatype type_of(std::size_t bytes) const noexcept;
-  std::uint64_t agree_on_end(std::uint64_t mine) noexcept;
-  void tell_time_in_calls() noexcept;
+  std::optional<std::uint64_t> agree(std::uint64_t mine, bool is_sound, bool is_sum) noexcept;
+  void tell_time_in_calls(bool is_boundary) noexcept;
   std::uint64_t carry_letters() noexcept;
   void start_missing(std::uint64_t end) noexcept;
+  void finish_mail() noexcept;
   void stop(const char* reason) noexcept;
   void free_objects() noexcept;
 
-  std::mutex mutex_;  ///< tried, not waited for, where a step begins
+  std::mutex mutex_;
+  std::atomic<const void*> holder_{nullptr};  ///< a mark of the thread that has the turn
+  std::atomic<bool> is_ending_{false};
   std::unique_ptr<Collective> group_;  ///< nullptr: one rank
   Collective* world_;
   ControlPort& port_;
@@ -73,19 +94,20 @@ class StepControl {
   MPI_Op op_;
   std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< of a block, by its bytes
   std::array<Round, 2> rounds_;
+  bool has_letters_;            ///< the same on all ranks
   std::optional<StepMail> mail_;
-  std::uint64_t all_sent_ = 0;  ///< letters of all ranks, known at the end
   struct CallTime {
     const MpiThread* thread = nullptr;
     std::uint64_t busy_ticks = 0;
     std::uint64_t ticks = 0;
     std::uint64_t ns = 0;
   };
-  CallTime last_;  ///< at the boundary before
+  CallTime last_;  ///< at the boundary before, of the thread that begins steps; where none does of the main one
   std::uint64_t started_ = 0;   ///< rounds so far
   std::uint64_t obeyed_ = 0;
   bool has_stopped_ = false;    ///< takes no more decisions
-  bool is_broken_ = false;      ///< MPI failed
+  bool is_broken_ = false;      ///< MPI failed in a round
+  bool is_mail_broken_ = false; ///< or with a letter
   bool has_ended_ = false;
   bool has_complained_ = false; ///< of a thread
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,10 @@ class StepMail {
 
   /// Sends what there is to send, and on rank 0 takes what has come. False: MPI failed.
   bool progress() noexcept;
+  /// Once: begins to send what is left. False: MPI failed.
+  bool send_last() noexcept;
   std::uint64_t sent_count() const { return sent_count_; }
-  /// Together, once: each rank sends what is left, and rank 0 takes it. sent_count: of all ranks together before this. False: MPI failed.
+  /// Together, behind send_last(): rank 0 takes all that is on its way. sent_count: of all ranks together. False: MPI failed.
   bool finish(std::uint64_t sent_count) noexcept;
 
  private:
@@ -31,10 +34,19 @@ class StepMail {
     MPI_Request request{};
     std::int32_t from = 0;
   };
+  /// The one that is received into where there is no memory for another: what is matched must be received.
+  struct Spare {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t used = 0;  ///< 0: it is free
+    MPI_Request request{};
+    std::int32_t from = 0;
+  };
   bool send() noexcept;
-  bool start() noexcept;
+  bool start(std::vector<std::byte>& letter, MPI_Request& request) noexcept;
   bool receive() noexcept;
   bool accept(bool& has_message) noexcept;
+  Arrival* make_arrival(std::size_t bytes) noexcept;
+  bool deliver_spare() noexcept;
   bool deliver() noexcept;
 
   ControlPort& port_;
@@ -44,9 +56,12 @@ class StepMail {
   int size_ = 1;
   std::vector<std::byte> letter_;   ///< on its way
   MPI_Request request_;
+  std::vector<std::byte> last_letter_;  ///< behind that, at the end
+  MPI_Request last_request_;
   std::uint64_t sent_count_ = 0;
   std::list<Arrival> arrivals_;     ///< being received, in order of their matching
   std::size_t arriving_bytes_ = 0;
+  Spare spare_;
   std::uint64_t received_count_ = 0;
 };
 

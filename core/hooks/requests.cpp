@@ -8,6 +8,7 @@
 #include "core/base/no_cancel.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
+#include "core/hooks/refusals.h"
 
 namespace megascope::hooks {
 namespace {
@@ -60,7 +61,10 @@ void reply(std::string_view text) noexcept {
 void offer_request(std::string text) {
   const ProcessGuard locked(waiting().lock);
   if (!locked) return;
-  if (waiting().requests.size() == kMostWaitingRequests) waiting().requests.pop_front();
+  if (waiting().requests.size() == kMostWaitingRequests) {
+    waiting().requests.pop_front();
+    refuse(LossCause::kRefused, "a client's request was forgotten: the program did not ask for it in time");
+  }
   waiting().requests.push_back(std::move(text));
 }
 

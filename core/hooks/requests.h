@@ -17,7 +17,7 @@ std::size_t poll_request(char* text, std::size_t size) noexcept;
 /// The program answers; passed over where nobody can have asked.
 void reply(std::string_view text) noexcept;
 
-/// All ranks have agreed on a request at this boundary. Beyond kMostWaitingRequests the oldest is forgotten.
+/// All ranks have agreed on a request at this boundary. Beyond kMostWaitingRequests the oldest is forgotten, and counted.
 void offer_request(std::string text);
 /// Before open(). sink outlives the process.
 void set_request_sink(RequestSink* sink) noexcept;

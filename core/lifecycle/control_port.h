@@ -14,6 +14,7 @@ namespace megascope {
 class ControlPort {
  public:
   virtual ~ControlPort() = default;
+  static constexpr std::size_t kMostLetterBytes = std::size_t{8} << 20;
 
   /// A step begins. False: its number does not count up, and the boundary is none.
   virtual bool begin(std::int64_t step) noexcept = 0;
@@ -31,17 +32,19 @@ class ControlPort {
   virtual void hear(std::span<const std::byte> merged) noexcept = 0;
   /// The same block again, two boundaries after its own: what it decides takes effect.
   virtual void obey(std::span<const std::byte> merged) noexcept = 0;
+  /// True: with its last blocks this rank has said what others go by, and it is not to stop within the next ones for want of patience.
+  virtual bool has_promised() const noexcept = 0;
   /// Time that a boundary took: all that is ours, and what of it was waiting for other ranks.
   virtual void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
   /// Time that the thread spent in calls of MPI since the boundary before. Before fill().
   virtual void spend_in_calls(std::uint64_t ns) noexcept = 0;
   /// Now and then, inside a call of MPI or a hook, where letters are asked for. Returns when again, ns from now.
   virtual std::uint64_t pulse() noexcept = 0;
-  /// What this rank writes to rank 0, at a boundary or a pulse, if what it wrote before has left; empty: nothing.
+  /// What this rank writes to rank 0, at a boundary or a pulse, if what it wrote before has left: kMostLetterBytes at most; empty: nothing.
   virtual std::vector<std::byte> take_letter() noexcept = 0;
   /// On rank 0: what a rank wrote, its own too. In the order in which that rank wrote it.
   virtual void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept = 0;
-  /// From now on nothing is said or heard here, and why.
+  /// From now on this rank says nothing but fill_absent(), and decides nothing; why. It still obeys what others need of it.
   virtual void stop(const char* reason) noexcept = 0;
 };
 

@@ -59,9 +59,10 @@ class LiveServer {
   /// What a client asks the program to do, if one does: true, and `request` is JSON text of at most kMostRequestBytes. Each is handed over
   /// once, in order; the program answers by letters (plugin/tensors/letter.h, Reply).
   virtual bool next_request(std::string& request) noexcept = 0;
-  /// The run is over: clients are told from now on, while the application's thread does other things before close(). Optional.
-  virtual void begin_end(std::uint64_t /*linger_ms*/) noexcept {}
-  /// The run is over: clients are told, and the thread ends. Any thread; from then on all else here does nothing. linger_ms: how long clients that are behind may take what is left.
+  /// The run is over, and clients are told, while the application's thread does other things before close(): returns at once. Nothing is taken
+  /// from then on. linger_ms: as close().
+  virtual void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
+  /// begin_end(), if it was not called, and the thread ends. Any thread; from then on all else here does nothing. linger_ms: how long clients that are behind may take what is left.
   virtual void close(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
 };
 

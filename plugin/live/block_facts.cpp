@@ -33,7 +33,7 @@ std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32
   facts.times.begin_ms = header.begin_realtime_ns == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(header.begin_realtime_ns) * 1e-6;
   facts.times.times = times_of_ranks(block, ranks);
   facts.has_statistics = header.flags == 0 && header.lowest_step == header.highest_step && header.lowest_layout == header.highest_layout;
-  facts.dropped = header.dropped;
+  facts.dropped = header.dropped + header.dropped_live;
   for (std::uint32_t i = 0; facts.has_statistics && i < header.used; ++i) facts.slots.push_back(tensors::slot_of(block, i));
   return facts;
 }

@@ -10,14 +10,14 @@ using kernels::TileMethod;
 using kernels::TileReduction;
 using kernels::TileState;
 
-TileState state_at(const float* cell, std::uint32_t columns) {
-  if (columns == 1) return {.count = 1.0, .a = cell[0]};
-  return {.count = cell[0], .a = cell[1], .b = cell[2]};
+TileState state_at(const TileMethod& method, const float* cell, std::uint32_t columns) {
+  if (columns == 1) return kernels::unpacked_tile(method, {.count = 1.0, .a = cell[0]});
+  return kernels::unpacked_tile(method, {.count = cell[0], .a = cell[1], .b = cell[2]});
 }
 
 /// Row by row, as the last tile may be narrower. Count: of a whole tile.
 void finish_row(const TileMethod& method, double count, std::span<float> cells) {
-  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, {.count = count, .a = cell}));
+  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, kernels::unpacked_tile(method, {.count = count, .a = cell})));
 }
 
 /// By far the most asked for: as finish_tile(), in lanes.
@@ -29,7 +29,7 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std:
   const std::size_t count = cells.size() / 3;
   const std::uint64_t columns = grid.count();
   for (std::size_t i = 0; i < count; ++i) {
-    const TileState state = state_at(cells.data() + 3 * i, 3);
+    const TileState state = state_at(method, cells.data() + 3 * i, 3);
     const bool is_whole = state.count == static_cast<double>(grid.width_of(i % columns));
     cells[i] = is_whole ? static_cast<float>(kernels::finish_tile(method, state)) : std::numeric_limits<float>::quiet_NaN();
   }
@@ -48,8 +48,9 @@ void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<cons
     if (i == count) return;
     const float* const theirs = from.data() + i * columns;
     float* const mine = to + i * columns;
-    TileState merged = state_at(mine, columns);
-    kernels::merge_tiles(method, state_at(theirs, columns), merged);
+    TileState merged = state_at(method, mine, columns);
+    kernels::merge_tiles(method, state_at(method, theirs, columns), merged);
+    merged = kernels::packed_tile(method, merged);
     if (columns == 1) {
       mine[0] = static_cast<float>(merged.a);
     } else {

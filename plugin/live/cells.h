@@ -7,7 +7,8 @@
 #include "kernels/tiles.h"
 #include "plugin/tensors/letter.h"
 
-/// Cells of tiles on their way from states to numbers (kernels/tiles.h): `columns` numbers each, 1: TileState::a, 3: count, a and b. Pure.
+/// Cells of tiles on their way from states to numbers (kernels/tiles.h): `columns` numbers each, 1: TileState::a, 3: count, a and b, as
+/// kernels::packed_tile() makes them. Pure.
 namespace megascope::live {
 
 /// Merges a row's cells into others where they are filled already, and copies them where not. is_filled: of each cell.

@@ -88,6 +88,7 @@ class Hub final : public Party {
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
   void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
+  void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
   void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);

@@ -53,9 +53,7 @@ void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_
   const std::string name = tensor.is_named ? tensor.name.name + layer : "a tensor whose name did not come yet";
   const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " + std::to_string(slot.statistics.infinity_count) +
                            " infinite of " + std::to_string(slot.statistics.count);
-  // Of a tensor that several ranks hold the sum does not say whose elements those are.
-  const nlohmann::json ranks = slot.wanted_parts == 1 ? nlohmann::json::array({slot.owner}) : nlohmann::json::array();
-  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", ranks}, {"text", text}, {"tensor", id}}));
+  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {slot.bad_rank}}, {"text", text}, {"tensor", id}}));
 }
 
 void Hub::announce(std::string text) {
@@ -78,11 +76,19 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;
       case Item::kReply: hear_reply(reader.reply.text); break;
+      case Item::kRankFacts: learn_rank(world_rank, reader.rank_facts); break;
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
       default: count_drop("letters of ranks that were damaged", 1); return shelve(whole, now_ns);
     }
   }
   shelve(whole, now_ns);
+}
+
+void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
+  const auto at = std::ranges::lower_bound(settings_.ranks, world_rank, {}, &LiveRank::world_rank);
+  const bool is_known = at != settings_.ranks.end() && at->world_rank == world_rank;
+  LiveRank& rank = is_known ? *at : *settings_.ranks.insert(at, LiveRank{});
+  rank = {.world_rank = world_rank, .host = facts.host, .pid = facts.pid, .place = facts.place};
 }
 
 void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole) {

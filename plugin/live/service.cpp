@@ -111,16 +111,23 @@ bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::
 
 bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_open() && loop_->changed_wishes(wishes); }
 
-void Service::begin_end(std::uint64_t linger_ms) noexcept {
-  if (is_open()) loop_->ask_to_end(false, linger_ms);
-}
+bool Service::next_request(std::string& request) noexcept { return is_open() && loop_->next_request(request); }
 
-bool Service::next_request(std::string& request) noexcept { return is_at_home() && loop_->next_request(request); }
-
-void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
-  if (!is_at_home() || is_closed_.exchange(true)) return;
+void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
+  if (!is_at_home() || is_ending_.exchange(true)) return;
   if (!run_folder_.empty()) remove_url_file(run_folder_);
   loop_->ask_to_end(is_aborted, linger_ms);
+}
+
+void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
+  if (loop_ == nullptr) return;
+  if (!is_at_home()) {
+    // The parent's thread, sockets and eventfd: nothing here may be touched, and the memory is left as it is.
+    static_cast<void>(new (std::nothrow) std::shared_ptr<Loop>(std::exchange(loop_, nullptr)));
+    return;
+  }
+  begin_end(is_aborted, linger_ms);
+  if (is_closed_.exchange(true)) return;
   if (is_aborted) {
     pthread_detach(thread_);
     return wait_shortly();

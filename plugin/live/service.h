@@ -26,7 +26,7 @@ class Service final : public LiveServer {
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
-  void begin_end(std::uint64_t linger_ms) noexcept override;
+  void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:
@@ -39,7 +39,7 @@ class Service final : public LiveServer {
   bool is_open() const noexcept { return is_at_home() && !is_closed_.load(std::memory_order_relaxed); }
 
   std::shared_ptr<Loop> loop_;  ///< null: was never open
-  std::atomic<bool> is_closed_{false};
+  std::atomic<bool> is_ending_{false}, is_closed_{false};
   std::string compat_text_;
   std::string run_folder_;
   pthread_t thread_{};

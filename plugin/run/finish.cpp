@@ -37,7 +37,7 @@ void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
   hooks::close();
-  if (live_ != nullptr) live_->begin_end(kLingerMs);
+  if (live_ != nullptr) live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
   messages_before_end_ = mpi::own_message_count();
   const Status stored = [&] {
     const OwnTime own(*recorder_);

@@ -205,6 +205,7 @@ void Session::open_live(const ProcessInfo& info) {
     if (const std::string compat = live_ == nullptr ? std::string() : live_->compat_text(); !compat.empty()) say(compat);
   }
   talk_->serve(live_);
+  capture_->introduce({.pid = info.pid, .host = info.host, .place = {}});
   hooks::set_request_sink(capture_);
 }
 

@@ -68,6 +68,7 @@ void Capture::set_layout(const Layout& layout) {
   }
   const std::lock_guard lock(mutex_);
   state_ = std::move(next);
+  named_.clear();  // shapes of wholes follow from it
 }
 
 TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
@@ -109,8 +110,8 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
-  name({.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = tensor.shape.type, .name = std::string(tensor.name),
-        .shape = part->full_shape});
+  (void)name({.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = tensor.shape.type, .name = std::string(tensor.name),
+              .shape = whole_shape(tensor.shape, tensor.split_group, state.layout)});
   const std::lock_guard lock(mutex_);
   writer_.add(*part);
 }
@@ -128,6 +129,7 @@ void Capture::add(const Interval& interval) {
 
 void Capture::polls() noexcept {
   const std::lock_guard lock(mutex_);
+  has_polled_ = true;
   try {
     writer_.add(Polls{});
   } catch (const std::bad_alloc&) {
@@ -136,9 +138,10 @@ void Capture::polls() noexcept {
 }
 
 void Capture::reply(std::string_view text) noexcept {
+  if (text.size() > kMostReplyBytes) return hooks::refuse(LossCause::kRefused, "an answer to a request has more than 1 MiB");
   try {
     const std::lock_guard lock(mutex_);
-    writer_.add(Reply{std::string(text)});
+    if (!writer_.add(Reply{std::string(text)})) hooks::refuse(LossCause::kRefused, "an answer to a request had no room on its way to rank 0");
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for an answer to a request");
   }
@@ -151,12 +154,38 @@ void Capture::begin_request() noexcept {
 
 bool Capture::has_request() const noexcept { return clock::monotonic_ns() < request_until_ns_.load(std::memory_order_relaxed); }
 
-void Capture::name(const TensorName& name) {
+bool Capture::name(const TensorName& name) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = named_.try_emplace(name.key, false);
-  if (!is_new && (known->second || name.shape.empty())) return;
-  known->second = !name.shape.empty();
-  writer_.add(name);
+  if (named_.contains(name.key)) return true;
+  if (!writer_.add(name)) return false;
+  named_.insert(name.key);
+  return true;
+}
+
+void Capture::introduce(RankFacts facts) {
+  const std::lock_guard lock(mutex_);
+  rank_facts_ = std::move(facts);
+  writer_.add(rank_facts_);
+}
+
+void Capture::place(const std::string& place) {
+  const std::lock_guard lock(mutex_);
+  if (rank_facts_.place == place) return;
+  rank_facts_.place = place;
+  if (!rank_facts_.host.empty()) writer_.add(rank_facts_);
+}
+
+void Capture::tell_again() {
+  const std::lock_guard lock(mutex_);
+  named_.clear();
+  for (Reading& reading : readings_) reading.is_known = reading.is_named = false;
+  if (!rank_facts_.host.empty()) writer_.add(rank_facts_);
+  if (has_polled_) writer_.add(Polls{});
+}
+
+void Capture::notify(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  writer_.add(Notice{0, text});
 }
 
 void Capture::set(CounterId counter, double value) noexcept {
@@ -186,8 +215,8 @@ void Capture::learn(CounterId counter) {
   Reading& reading = readings_[counter];
   reading.is_known = true;
   reading.is_wanted = std::ranges::any_of(state_->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
-  if (!reading.is_wanted || std::exchange(reading.is_named, true)) return;
-  writer_.add(CounterName{.id = counter, .name = name, .unit = unit});
+  if (!reading.is_wanted || reading.is_named) return;
+  reading.is_known = reading.is_named = writer_.add(CounterName{.id = counter, .name = name, .unit = unit});
 }
 
 /// Under mutex_.

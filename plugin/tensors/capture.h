@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -44,8 +44,16 @@ class Capture final : public CounterSink, public RequestSink {
   /// A request begins to be worked at, which takes a minute at most; until then answers are in a hurry.
   void begin_request() noexcept;
   bool has_request() const noexcept;
-  /// Puts a tensor's name into the next letter.
-  void name(const TensorName& name);
+  /// Puts a tensor's name into the next letter. False: it had no room, and is to be tried again.
+  bool name(const TensorName& name);
+  /// What this rank is, for the next letter.
+  void introduce(RankFacts facts);
+  /// As introduce(): where it stands in the parallel groups, if that is news.
+  void place(const std::string& place);
+  /// Rank 0 may have missed what is told once: names, and what this rank is. The next letters say it again.
+  void tell_again();
+  /// Something for all clients to read.
+  void notify(const std::string& text);
   /// What there is to tell since the last letter; empty: nothing.
   std::vector<std::byte> take_letter() noexcept;
 
@@ -74,7 +82,9 @@ class Capture final : public CounterSink, public RequestSink {
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
   std::atomic<std::uint64_t> request_until_ns_{0};  ///< of CLOCK_MONOTONIC: answers are expected until then
   LetterWriter writer_;
-  std::unordered_map<std::uint64_t, bool> named_;  ///< keys that rank 0 knows, and whether with the shape
+  RankFacts rank_facts_;
+  bool has_polled_ = false;
+  std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
   std::uint64_t left_out_told_ = 0;
   std::vector<Reading> readings_;  ///< by CounterId
   std::set<std::pair<std::uint32_t, TensorId>> refused_;  ///< wishes and tensors of which it has been said why they are not shown

@@ -14,7 +14,6 @@ struct Head {
 };
 constexpr std::size_t kAlign = 8;
 constexpr std::size_t kMostText = 4096;
-constexpr std::size_t kMostReply = std::size_t{1} << 20;
 constexpr std::size_t kMostDimensions = kMaxTensorDimensions + 1;
 constexpr std::size_t kMostStretches = 4096;
 
@@ -120,16 +119,17 @@ bool is_sound(const ViewPart& part) {
 
 }  // namespace
 
-void LetterWriter::add_item(std::uint32_t item, const std::vector<std::byte>& content) {
+bool LetterWriter::add_item(std::uint32_t item, const std::vector<std::byte>& content) {
   if (bytes_.size() + sizeof(Head) + content.size() > kMostLetterBytes) {
     ++left_out_;
-    return;
+    return false;
   }
   put(bytes_, Head{item, static_cast<std::uint32_t>(content.size())});
   bytes_.insert(bytes_.end(), content.begin(), content.end());
+  return true;
 }
 
-void LetterWriter::add(const TensorName& name) {
+bool LetterWriter::add(const TensorName& name) {
   std::vector<std::byte> content;
   put(content, name.key);
   put(content, name.layer);
@@ -137,26 +137,26 @@ void LetterWriter::add(const TensorName& name) {
   put(content, static_cast<std::uint16_t>(name.type));
   put_all(content, name.name.substr(0, kMostText));
   put_all(content, name.shape);
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kTensorName), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kTensorName), content);
 }
 
-void LetterWriter::add(const CounterName& name) {
+bool LetterWriter::add(const CounterName& name) {
   std::vector<std::byte> content;
   put(content, std::uint64_t{name.id});
   put_all(content, name.name.substr(0, kMostText));
   put_all(content, name.unit.substr(0, kMostText));
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterName), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterName), content);
 }
 
-void LetterWriter::add(const CounterReadings& values) {
+bool LetterWriter::add(const CounterReadings& values) {
   std::vector<std::byte> content;
   put(content, values.step);
   put_all(content, values.ids);
   put_all(content, values.values);
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterReadings), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterReadings), content);
 }
 
-void LetterWriter::add(const ViewPart& part) {
+bool LetterWriter::add(const ViewPart& part) {
   std::vector<std::byte> content;
   content.reserve(sizeof(PartFacts) + part.elements.size() * sizeof(float) + 512);
   put(content, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
@@ -166,29 +166,38 @@ void LetterWriter::add(const ViewPart& part) {
   put_all(content, part.shape);
   put_all(content, part.stretches);
   put_all(content, part.elements);
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kViewPart), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kViewPart), content);
 }
 
-void LetterWriter::add(const Notice& notice) {
+bool LetterWriter::add(const Notice& notice) {
   std::vector<std::byte> content;
   put(content, std::uint64_t{notice.wish});
   put_all(content, notice.text.substr(0, kMostText));
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kNotice), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kNotice), content);
 }
 
-void LetterWriter::add(const Interval& interval) {
+bool LetterWriter::add(const Interval& interval) {
   std::vector<std::byte> content;
   put(content, interval);
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kInterval), content);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kInterval), content);
 }
 
-void LetterWriter::add(const Reply& reply) {
+bool LetterWriter::add(const Reply& reply) {
+  if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
   std::vector<std::byte> content;
-  put_all(content, reply.text.substr(0, kMostReply));
-  add_item(static_cast<std::uint32_t>(LetterReader::Item::kReply), content);
+  put_all(content, reply.text);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kReply), content);
 }
 
-void LetterWriter::add(const Polls&) { add_item(static_cast<std::uint32_t>(LetterReader::Item::kPolls), {}); }
+bool LetterWriter::add(const Polls&) { return add_item(static_cast<std::uint32_t>(LetterReader::Item::kPolls), {}); }
+
+bool LetterWriter::add(const RankFacts& facts) {
+  std::vector<std::byte> content;
+  put(content, facts.pid);
+  put_all(content, facts.host.substr(0, kMostText));
+  put_all(content, facts.place.substr(0, kMostText));
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
+}
 
 std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
 
@@ -262,8 +271,15 @@ bool read(Source source, Interval& interval) {
   return source.is_whole();
 }
 
+bool read(Source source, RankFacts& facts) {
+  source.get(facts.pid);
+  source.get_all(facts.host, kMostText);
+  source.get_all(facts.place, kMostText);
+  return source.is_whole();
+}
+
 bool read(Source source, Reply& reply) {
-  source.get_all(reply.text, kMostReply);
+  source.get_all(reply.text, kMostReplyBytes);
   return source.is_whole();
 }
 
@@ -290,6 +306,7 @@ LetterReader::Item LetterReader::next() {
     case Item::kNotice: is_read = read(content, notice); break;
     case Item::kInterval: is_read = read(content, interval); break;
     case Item::kReply: is_read = read(content, reply); break;
+    case Item::kRankFacts: is_read = read(content, rank_facts); break;
     case Item::kPolls: is_read = content.is_whole(); break;
     default: break;
   }

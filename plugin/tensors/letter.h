@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lifecycle/control_port.h"
 #include "core/record/point.h"
 
 /// What one rank writes to rank 0 between steps, as bytes of one program's processes on machines of one kind: items one after the
 /// other, each a multiple of 8 bytes.
 namespace megascope::tensors {
 
-inline constexpr std::size_t kMostLetterBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMostLetterBytes = ControlPort::kMostLetterBytes;
 
 /// A stretch of a view's split dimension that a rank has: elements [start, start + count) of the part are those from `whole_start` on.
 struct PartStretch {
@@ -68,7 +69,7 @@ struct ViewPart {
   std::uint32_t replica = 0;
   std::uint32_t copy = 0;        ///< of ranks along other dimensions than these that show one of the same name: the lowest counts
   std::uint32_t parts = 1;       ///< ranks that hold one
-  std::uint32_t columns = 1;
+  std::uint32_t columns = 1;     ///< of tiles as packed_tile() makes them
   std::int64_t realtime_ns = 0;  ///< when the program showed the tensor
   std::vector<std::uint64_t> full_shape;   ///< of the whole tensor
   std::vector<std::uint64_t> whole_shape;  ///< of the whole view
@@ -86,30 +87,40 @@ struct Notice {
   std::string text;
 };
 
-/// The program's answer to a request (LiveServer::next_request), JSON text with the request's `id`.
+inline constexpr std::size_t kMostReplyBytes = std::size_t{1} << 20;
+
+/// The program's answer to a request (LiveServer::next_request), JSON text with the request's `id`; kMostReplyBytes at most.
 struct Reply {
   std::string text;
 };
 /// The program asks for requests: from then on clients may make some.
 struct Polls {};
 
-/// Makes a letter. Grows up to kMostLetterBytes; what does not fit is left out whole and counted.
+/// The rank itself. Later facts replace former ones.
+struct RankFacts {
+  std::int64_t pid = 0;
+  std::string host;
+  std::string place;  ///< in the parallel groups: "dp 0, tp 1"; empty: not told
+};
+
+/// Makes a letter. Grows up to kMostLetterBytes; what does not fit is left out whole and counted: add() is false then.
 class LetterWriter {
  public:
-  void add(const TensorName& name);
-  void add(const CounterName& name);
-  void add(const CounterReadings& values);
-  void add(const ViewPart& part);
-  void add(const Notice& notice);
-  void add(const Interval& interval);
-  void add(const Reply& reply);
-  void add(const Polls& polls);
+  bool add(const TensorName& name);
+  bool add(const CounterName& name);
+  bool add(const CounterReadings& values);
+  bool add(const ViewPart& part);
+  bool add(const Notice& notice);
+  bool add(const Interval& interval);
+  bool add(const Reply& reply);
+  bool add(const Polls& polls);
+  bool add(const RankFacts& facts);
   bool is_empty() const { return bytes_.empty(); }
   std::uint64_t left_out() const { return left_out_; }
   std::vector<std::byte> take();
 
  private:
-  void add_item(std::uint32_t item, const std::vector<std::byte>& content);
+  bool add_item(std::uint32_t item, const std::vector<std::byte>& content);
 
   std::vector<std::byte> bytes_;
   std::uint64_t left_out_ = 0;
@@ -118,7 +129,7 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -129,6 +140,7 @@ class LetterReader {
   Notice notice;
   Interval interval;
   Reply reply;
+  RankFacts rank_facts;
 
  private:
   std::span<const std::byte> bytes_;

@@ -15,7 +15,7 @@ namespace megascope::tensors {
 /// Of one rank's step that has ended.
 struct RankTimes {
   float step_ms = std::numeric_limits<float>::quiet_NaN();  ///< NaN: nobody said
-  float mpi_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it in calls of MPI, on all threads
+  float mpi_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it in calls of MPI, of the thread that begins steps
   float own_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it MegaScope's own time
   std::uint32_t is_said = 0;
 };

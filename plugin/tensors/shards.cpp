@@ -67,6 +67,14 @@ bool is_of_model(TensorKind kind) {
   }
 }
 
+std::vector<std::uint64_t> whole_shape(const TensorShape& shape, std::string_view split_group, const Layout& layout) {
+  std::vector<std::uint64_t> extents(shape.extents.begin(), shape.extents.begin() + shape.dimension_count);
+  if (shape.split_dimension < 0 || static_cast<std::size_t>(shape.split_dimension) >= extents.size()) return extents;
+  const auto split = std::ranges::find(layout.dimensions, split_group.empty() ? kTensorParallel : split_group, &ParallelIndex::name);
+  if (split != layout.dimensions.end()) extents[static_cast<std::size_t>(shape.split_dimension)] *= static_cast<std::uint64_t>(split->size);
+  return extents;
+}
+
 Shard shard_of(const ShardFacts& tensor, const Layout& layout) {
   Shard shard;
   bool has_split_group = false;

@@ -53,6 +53,9 @@ struct Shard {
 /// its own. Ranks along any other dimension hold copies, or other tensors.
 Shard shard_of(const ShardFacts& tensor, const Layout& layout);
 
+/// Extents of the whole tensor, if all ranks along its split group have equal parts. split_group: empty: "tp".
+std::vector<std::uint64_t> whole_shape(const TensorShape& shape, std::string_view split_group, const Layout& layout);
+
 /// Is it the same in all replicas of the model: weights, reduced gradients, the optimizer's state?
 bool is_of_model(TensorKind kind);
 

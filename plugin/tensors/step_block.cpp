@@ -1,6 +1,7 @@
 #include "plugin/tensors/step_block.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -25,7 +26,10 @@ const std::byte* place_of(const std::byte* block, std::uint32_t index) noexcept 
   return block + sizeof(StepHeader) + index * sizeof(TensorSlot);
 }
 std::byte* place_of(std::byte* block, std::uint32_t index) noexcept { return block + sizeof(StepHeader) + index * sizeof(TensorSlot); }
-std::uint64_t key_at(const std::byte* block, std::uint32_t index) noexcept { return load<std::uint64_t>(place_of(block, index)); }
+SlotOrder order_at(const std::byte* block, std::uint32_t index) noexcept {
+  const std::byte* const at = place_of(block, index);
+  return {load<std::uint32_t>(at + offsetof(TensorSlot, is_counted)) == 0, load<std::uint64_t>(at + offsetof(TensorSlot, key))};
+}
 
 TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
   if (a.origin != b.origin) return a.origin < b.origin ? a : b;
@@ -34,7 +38,7 @@ TensorSlot merged(const TensorSlot& a, const TensorSlot& b) noexcept {
   const TensorSlot& other = a.owner <= b.owner ? b : a;
   slot.parts += other.parts;
   slot.wanted_parts = std::max(slot.wanted_parts, other.wanted_parts);
-  slot.is_counted = std::max(slot.is_counted, other.is_counted);
+  slot.bad_rank = std::min(slot.bad_rank, other.bad_rank);
   slot.statistics.merge(other.statistics);
   return slot;
 }
@@ -49,6 +53,8 @@ void merge_header(const StepHeader& theirs, StepHeader& mine) noexcept {
   mine.highest_layout = std::max(mine.highest_layout, theirs.highest_layout);
   mine.place_sum += theirs.place_sum;
   mine.dropped += theirs.dropped;
+  mine.dropped_live += theirs.dropped_live;
+  mine.lowest_request = std::min(mine.lowest_request, theirs.lowest_request);
   mine.begin_realtime_ns = std::max(mine.begin_realtime_ns, theirs.begin_realtime_ns);
   mine.shortest_step_ns = std::min(mine.shortest_step_ns, theirs.shortest_step_ns);
   mine.longest_step_ns = std::max(mine.longest_step_ns, theirs.longest_step_ns);
@@ -62,20 +68,30 @@ struct Shares {
   std::uint32_t theirs = 0;
   std::uint32_t mine = 0;
   std::uint32_t both = 0;
-  std::uint32_t left_out = 0;
+  std::uint32_t left_out = 0;       ///< of the trace
+  std::uint32_t left_out_live = 0;
 };
+/// Those from `first` on that the trace has: they come first.
+std::uint32_t counted_from(const std::byte* block, std::uint32_t first, std::uint32_t count) noexcept {
+  std::uint32_t at = first;
+  while (at < count && !order_at(block, at).first) ++at;
+  return at - first;
+}
 Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::byte* mine, std::uint32_t my_count, std::uint32_t room) noexcept {
   Shares shares;
   while (shares.both < room && (shares.theirs < their_count || shares.mine < my_count)) {
     const bool has_theirs = shares.theirs < their_count;
     const bool has_mine = shares.mine < my_count;
-    const std::uint64_t their_key = has_theirs ? key_at(theirs, shares.theirs) : 0;
-    const std::uint64_t my_key = has_mine ? key_at(mine, shares.mine) : 0;
-    if (has_theirs && (!has_mine || their_key <= my_key)) ++shares.theirs;
-    if (has_mine && (!has_theirs || my_key <= their_key)) ++shares.mine;
+    const SlotOrder of_theirs = has_theirs ? order_at(theirs, shares.theirs) : SlotOrder();
+    const SlotOrder of_mine = has_mine ? order_at(mine, shares.mine) : SlotOrder();
+    if (has_theirs && (!has_mine || of_theirs <= of_mine)) ++shares.theirs;
+    if (has_mine && (!has_theirs || of_mine <= of_theirs)) ++shares.mine;
     ++shares.both;
   }
-  shares.left_out = std::max(their_count - shares.theirs, my_count - shares.mine);
+  const std::uint32_t their_counted = counted_from(theirs, shares.theirs, their_count);
+  const std::uint32_t my_counted = counted_from(mine, shares.mine, my_count);
+  shares.left_out = std::max(their_counted, my_counted);
+  shares.left_out_live = std::max(their_count - shares.theirs - their_counted, my_count - shares.mine - my_counted);
   return shares;
 }
 
@@ -83,7 +99,7 @@ Shares shares_of(const std::byte* theirs, std::uint32_t their_count, const std::
 
 void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept {
   header.used = static_cast<std::uint32_t>(std::min<std::size_t>(header.slots, tensors.size()));
-  header.dropped += tensors.size() - header.used;
+  for (const TensorSlot& slot : tensors.subspan(header.used)) ++(slot.is_counted != 0 ? header.dropped : header.dropped_live);
   store(header, block.data());
   for (std::uint32_t i = 0; i < header.used; ++i) store(tensors[i], place_of(block.data(), i));
   clear_tail(tail_of(block));
@@ -98,8 +114,8 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   std::uint32_t left_theirs = shares.theirs;
   std::uint32_t left_mine = shares.mine;
   for (std::uint32_t i = shares.both; i-- > 0;) {
-    const bool takes_theirs = left_theirs != 0 && (left_mine == 0 || key_at(theirs, left_theirs - 1) >= key_at(mine, left_mine - 1));
-    const bool takes_mine = left_mine != 0 && (left_theirs == 0 || key_at(mine, left_mine - 1) >= key_at(theirs, left_theirs - 1));
+    const bool takes_theirs = left_theirs != 0 && (left_mine == 0 || order_at(theirs, left_theirs - 1) >= order_at(mine, left_mine - 1));
+    const bool takes_mine = left_mine != 0 && (left_theirs == 0 || order_at(mine, left_mine - 1) >= order_at(theirs, left_theirs - 1));
     TensorSlot slot = takes_theirs ? load<TensorSlot>(place_of(theirs, left_theirs - 1)) : load<TensorSlot>(place_of(mine, left_mine - 1));
     if (takes_theirs && takes_mine) slot = merged(slot, load<TensorSlot>(place_of(mine, left_mine - 1)));
     left_theirs -= takes_theirs ? 1 : 0;
@@ -112,6 +128,7 @@ void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept {
   merge_header(their_header, header);
   header.used = shares.both;
   header.dropped += shares.left_out;
+  header.dropped_live += shares.left_out_live;
   store(header, mine);
 }
 

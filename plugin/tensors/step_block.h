@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/tensor_statistics.h"
@@ -32,12 +33,13 @@ struct ControlWord {
   std::uint32_t slots = kFirstSlots;   ///< room for tensors from then on
   std::uint64_t capture_number = 0;    ///< when it grows …
   std::uint64_t capture_count = 0;     ///< … so many steps are recorded from then on, whatever was chosen
+  std::uint64_t names_number = 0;      ///< when it grows, each rank tells again what it tells once (Capture::tell_again)
 };
 
 /// Of one rank, and merged. Times of the boundary before and of the step that follows it.
 struct StepHeader {
   std::uint32_t slots = 0;       ///< room in the block; equal on all ranks
-  std::uint32_t used = 0;        ///< slots that hold a tensor; ascending key
+  std::uint32_t used = 0;        ///< slots that hold a tensor; ascending order_of()
   std::uint32_t tail_ranks = 0;  ///< rows behind the slots (live_tail.h); equal on all ranks
   std::uint32_t reserved = 0;
   std::int64_t begin_realtime_ns = 0;  ///< when the step began that the rest is of, where rank 0 serves the live view
@@ -49,7 +51,9 @@ struct StepHeader {
   std::uint64_t lowest_layout = std::numeric_limits<std::uint64_t>::max();  ///< hash of the groups' names and sizes; as the steps
   std::uint64_t highest_layout = 0;
   std::uint64_t place_sum = 0;   ///< of a hash of each rank's place: tells whether each is held once
-  std::uint64_t dropped = 0;     ///< tensors for which there was no room; where several ranks' were, perhaps more than once
+  std::uint64_t dropped = 0;     ///< tensors of the trace for which there was no room; where several ranks' were, perhaps more than once
+  std::uint64_t dropped_live = 0;  ///< the same of those that only the live view asked for
+  std::uint64_t lowest_request = std::numeric_limits<std::uint64_t>::max();  ///< the last TailRequest::number that all ranks have
   std::uint64_t shortest_step_ns = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t longest_step_ns = 0;
   std::uint64_t most_own_ns = 0;   ///< of one rank: statistics and talking
@@ -66,19 +70,25 @@ struct TensorSlot {
   std::uint32_t wanted_parts = 0;  ///< ranks that should have one
   std::uint32_t kind = 0;          ///< TensorKind
   std::uint32_t is_counted = 0;    ///< 1: the trace has it; 0: only the live view asked
+  std::uint32_t bad_rank = std::numeric_limits<std::uint32_t>::max();  ///< lowest world rank with a NaN or infinite element; the greatest number: none
+  std::uint32_t reserved = 0;
   kernels::TensorStatistics statistics;
 };
+
+/// Slots lie in this order: what the trace has comes first, and is left out last.
+using SlotOrder = std::pair<bool, std::uint64_t>;
+constexpr SlotOrder order_of(const TensorSlot& slot) { return {slot.is_counted == 0, slot.key}; }
 
 constexpr std::size_t bytes_of_block(std::uint32_t slots, std::uint32_t tail_ranks = 0) {
   return sizeof(StepHeader) + slots * sizeof(TensorSlot) + bytes_of_tail(tail_ranks);
 }
 
-/// Writes a block. tensors: ascending key, each key once; what there is no room for is left out and counted in header.dropped. The
+/// Writes a block. tensors: ascending order_of(), each key once; what there is no room for is left out and counted in header.dropped or dropped_live. The
 /// tail, if there is one, is cleared. block: bytes_of_block(header.slots, header.tail_ranks), any alignment.
 void write_block(StepHeader header, std::span<const TensorSlot> tensors, std::span<std::byte> block) noexcept;
 
 /// Blocks with the same room for tensors: of `theirs` and `mine` the union, in `mine`. Where it is too large, the tensors with the
-/// greatest keys are left out. Commutative and associative but for the rounding of sums, and for `dropped`. No allocation; any
+/// greatest order_of() are left out. Commutative and associative but for the rounding of sums, and for `dropped`. No allocation; any
 /// thread. A block that is none is passed over.
 void merge_blocks(const std::byte* theirs, std::byte* mine) noexcept;
 

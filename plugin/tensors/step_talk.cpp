@@ -27,13 +27,14 @@ void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& st
       if (tensors_.size() >= 16 * std::size_t{kMostSlots}) return note(kNoRoom, std::string(tensor.name));
       Tensor& made = tensors_.emplace_back(Tensor{.name = std::string(tensor.name), .layer = tensor.shape.layer, .kind = tensor.shape.kind,
                                                   .is_split = is_split, .split_group = std::string(group), .places_version = 0, .shard = {},
-                                                  .counters_version = 0, .counters = {}, .is_shown = false, .is_counted = false, .named_version = 0, .statistics = {}});
+                                                  .counters_version = 0, .counters = {}, .is_shown = false, .is_counted = false, .named_version = 0, .shape = {}, .statistics = {}});
       found = by_identity_.emplace(Identity{tensor.id, made.layer, made.kind, is_split, made.split_group}, tensors_.size() - 1).first;
     }
     Tensor& mine = tensors_[found->second];
     if (!mine.is_shown) mine.statistics = {};
     mine.is_shown = true;
     mine.is_counted = is_counted;
+    mine.shape = tensor.shape;
     mine.statistics.merge(statistics);
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for a tensor's statistics over all ranks");
@@ -69,7 +70,11 @@ void StepTalk::learn_layout() {
   layout_ = Layout::of(info.parallel, info.world_rank, info.world_size);
   layout_version_ = version;
   place_total_ = sum_of_places(layout_.world_size);
-  if (capture_ != nullptr) capture_->set_layout(layout_);
+  if (capture_ == nullptr) return;
+  capture_->set_layout(layout_);
+  std::string place;
+  for (const ParallelIndex& dimension : info.parallel) place += (place.empty() ? "" : ", ") + dimension.name + " " + std::to_string(dimension.index);
+  capture_->place(place);
 }
 
 /// What the tensor is among the ranks, as far as they told by now.
@@ -81,7 +86,7 @@ void StepTalk::place(std::size_t index) {
   by_key_[tensor.shard.key] = index;
 }
 
-/// What was shown since the step began, in order of keys; it is forgotten here.
+/// What was shown since the step began, in the order of a block; it is forgotten here.
 void StepTalk::collect(std::vector<TensorSlot>& slots) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -97,9 +102,11 @@ void StepTalk::collect(std::vector<TensorSlot>& slots) {
     slots.push_back({.key = tensor.shard.key, .origin = tensor.shard.origin, .owner = static_cast<std::uint32_t>(layout_.world_rank), .parts = 1,
                      .wanted_parts = tensor.shard.parts, .kind = static_cast<std::uint32_t>(tensor.kind), .is_counted = tensor.is_counted ? 1U : 0U,
                      .statistics = tensor.statistics});
+    if (tensor.statistics.nan_count + tensor.statistics.infinity_count != 0) slots.back().bad_rank = slots.back().owner;
   }
   std::ranges::sort(slots, {}, &TensorSlot::key);
   leave_out_doubles(slots);
+  std::ranges::sort(slots, {}, &order_of);
 }
 
 /// Of a tensor that was shown split in one way and in another, or not, it is not known which parts make the whole: none does.
@@ -128,6 +135,7 @@ StepHeader StepTalk::own_header() {
   header.most_wait_ns = wait_ns_;
   header.tail_ranks = tail_ranks_;
   header.begin_realtime_ns = told_realtime_ns_;
+  header.lowest_request = seen_request_;
   if (is_speaker()) header.word = word_;
   return header;
 }
@@ -153,9 +161,13 @@ void StepTalk::fill_absent(std::span<std::byte> block) const noexcept {
   header.slots = slots_;
   header.tail_ranks = tail_ranks_;
   header.flags = kAbsent;
+  header.lowest_request = 0;
   header.word = word_;
   header.word.is_said = is_speaker() ? 1 : 0;
   write_block(header, {}, block);
+  if (server_ == nullptr || tail_ranks_ == 0) return;
+  set_wishes(tail_of(block), tail_ranks_, own_wishes_);  // what rank 0 says stands for itself here too
+  set_request(tail_of(block), own_request_);
 }
 
 void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
@@ -164,8 +176,13 @@ void StepTalk::spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept {
 }
 
 void StepTalk::stop(const char* reason) noexcept {
-  is_spoiled_ = true;
+  is_spoiled_ = has_stopped_ = true;
+  own_wishes_.clear();  // of rank 0: the others have nobody to tell any more
   try {
+    if (capture_ != nullptr) {
+      capture_->set_wishes({});
+      capture_->notify("rank " + std::to_string(layout_.world_rank) + " shows nothing any more: " + reason);
+    }
     const std::lock_guard lock(mutex_);
     note(kStopped, reason);
   } catch (const std::bad_alloc&) {
@@ -178,11 +195,13 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   slots_ = std::clamp(std::bit_ceil(word.slots), kLeastSlots, kMostSlots);
   try {
     if (capture_ != nullptr) obey_request(merged);
-    if (capture_ != nullptr) obey_wishes(merged);
+    if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
+    if (capture_ != nullptr && word.names_number != names_number_) tell_again();
+    names_number_ = word.names_number;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");
   }
-  if (word.capture_number == captured_) return;
+  if (has_stopped_ || word.capture_number == captured_) return;
   captured_ = word.capture_number;
   hooks::also_keep(step_, static_cast<std::int64_t>(std::min<std::uint64_t>(word.capture_count, std::uint64_t{1} << 62)));
 }
@@ -196,7 +215,8 @@ void StepTalk::decide(const StepHeader& header, bool has_bad_element) {
   most_used_ = std::max(most_used_, header.used);
   constexpr std::uint64_t kPatience = 8;
   if (most_used_ == 0 && facts_.steps < kPatience) return;  // nothing has been shown yet: it may be much
-  const std::uint64_t wanted = header.dropped != 0 ? header.used + header.dropped : most_used_;
+  const std::uint64_t dropped = header.dropped + header.dropped_live;
+  const std::uint64_t wanted = dropped != 0 ? header.used + dropped : most_used_;
   word_.slots = std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, kLeastSlots, kMostSlots)));
 }
 

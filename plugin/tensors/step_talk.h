@@ -60,6 +60,7 @@ class StepTalk final : public ControlPort {
   void fill(std::span<std::byte> block) noexcept override;
   void fill_absent(std::span<std::byte> block) const noexcept override;
   void merge(const std::byte* theirs, std::byte* mine) const noexcept override { merge_blocks(theirs, mine); }
+  bool has_promised() const noexcept override { return promised_blocks_ != 0; }
   void hear(std::span<const std::byte> merged) noexcept override;
   void obey(std::span<const std::byte> merged) noexcept override;
   void spend(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept override;
@@ -87,7 +88,8 @@ class StepTalk final : public ControlPort {
     Counters counters;
     bool is_shown;
     bool is_counted;
-    std::uint32_t named_version;  ///< as places_version, of what rank 0 knows of its name
+    std::uint32_t named_version;  ///< as places_version, of what rank 0 was told of its name
+    TensorShape shape;            ///< as it was shown last
     kernels::TensorStatistics statistics;  ///< since the step began
   };
   using Identity = std::tuple<TensorId, std::int32_t, TensorKind, bool, std::string_view>;
@@ -114,6 +116,7 @@ class StepTalk final : public ControlPort {
   void obey_wishes(std::span<const std::byte> merged);
   void obey_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
+  void tell_again();
   void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
   void tell_tensor(const TensorSlot& slot);
   void tell_models(std::span<const std::byte> merged, const StepHeader& header);
@@ -148,7 +151,12 @@ class StepTalk final : public ControlPort {
   Capture* capture_;             ///< nullptr: there is no live view
   std::uint32_t tail_ranks_ = 0;
   std::vector<std::byte> wishes_;  ///< that are obeyed
-  std::uint64_t request_number_ = 0;  ///< of the request that was
+  std::uint64_t seen_request_ = 0;    ///< number of the last one that rank 0 told
+  std::string request_;               ///< and what it is
+  std::uint64_t settled_request_ = 0; ///< of the last one that the program was given, or of which it will not be
+  unsigned promised_blocks_ = 0;      ///< after so many, that of this rank's word that it has seen it is obeyed
+  std::uint64_t names_number_ = 0;    ///< ControlWord::names_number that was obeyed
+  bool has_stopped_ = false;
   std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed
   std::map<TensorKind, Counters> model_counters_;
   std::array<CounterId, 2> time_counters_{};
@@ -160,6 +168,7 @@ class StepTalk final : public ControlPort {
   TailRequest own_request_;            ///< the last one of its clients
   std::uint64_t capture_count_;
   ControlWord word_;
+  bool has_lost_letters_ = false;      ///< and with them perhaps what is told once
   std::uint32_t most_used_ = 0;
   StepTalkFacts facts_;
 };

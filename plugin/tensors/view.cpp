@@ -94,8 +94,9 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
   return tiles;
 }
 
-void put_states(const std::vector<TileState>& states, std::uint32_t columns, std::vector<float>& elements) {
-  for (const TileState& state : states) {
+void put_states(const kernels::TileMethod& method, const std::vector<TileState>& states, std::uint32_t columns, std::vector<float>& elements) {
+  for (const TileState& made : states) {
+    const TileState state = kernels::packed_tile(method, made);
     if (columns == 3) elements.push_back(static_cast<float>(state.count));
     elements.push_back(static_cast<float>(state.a));
     if (columns == 3) elements.push_back(static_cast<float>(state.b));
@@ -116,7 +117,7 @@ void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, c
                             stretch.count, first, states.data() + cell);
       cell += (stretch.whole_start + stretch.count - 1) / grid.width - first + 1;
     }
-    put_states(states, part.columns, part.elements);
+    put_states(wish.method(), states, part.columns, part.elements);
   });
 }
 

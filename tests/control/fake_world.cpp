@@ -29,6 +29,9 @@ constexpr std::uint64_t kErrorsReturn = 0x310;
 constexpr std::uint64_t kOperator = 0x400;
 constexpr std::uint64_t kFirstType = 0x1000;
 constexpr std::uint64_t kFirstRequest = 0x2000;
+constexpr std::uint64_t kReceived = 0x3000;
+constexpr std::uint64_t kFirstMail = 0x4000;
+constexpr std::uint64_t kFirstMessage = 0x8000;
 constexpr std::uint64_t kDistance = 0x10;   // handles are addresses, or numbers
 
 MPI_User_function* g_merge = nullptr;
@@ -39,6 +42,12 @@ struct Reduction {
   MPI_Datatype type;
 };
 std::array<Reduction, FakeWorld::kMostRounds> g_reductions;
+struct Sending {
+  const void* data;
+  std::size_t bytes;
+};
+std::vector<Sending> g_sendings;
+std::size_t g_sent = 0;  ///< of these, in order
 
 }  // namespace
 
@@ -107,8 +116,56 @@ struct FakeTwins {
     *request = handle_of<MPI_Request>(kFirstRequest + kDistance * round);
     return MPI_SUCCESS;
   }
+  static int Isend(const void* data, int bytes, MPI_Datatype, int, int, MPI_Comm, MPI_Request* request) {
+    if (g_fake->fails(Fn::Isend)) return MPI_ERR_OTHER;
+    *request = handle_of<MPI_Request>(kFirstMail + kDistance * g_sendings.size());
+    g_sendings.push_back({data, static_cast<std::size_t>(bytes)});
+    return MPI_SUCCESS;
+  }
+  /// As far as there is room on the way.
+  static void send_on() {
+    while (g_sent < g_sendings.size()) {
+      const Sending& next = g_sendings[g_sent];
+      if (send(g_fake->mail_[g_fake->rank_], next.data, next.bytes, MSG_DONTWAIT) < 0) return;
+      ++g_sent;
+    }
+  }
+  static int Improbe(int, int, MPI_Comm, int* is_there, MPI_Message* message, MPI_Status* status) {
+    *is_there = 0;
+    for (int from = 1; from < FakeWorld::kRanks; ++from) {
+      const ssize_t bytes = recv(g_fake->mail_ends_[from], nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+      if (bytes <= 0) continue;
+      *is_there = 1;
+      *message = handle_of<MPI_Message>(kFirstMessage + kDistance * static_cast<std::uint64_t>(from));
+      status->MPI_SOURCE = from;
+      mpi::set_received_bytes(*status, static_cast<std::uint64_t>(bytes));
+      return MPI_SUCCESS;
+    }
+    return MPI_SUCCESS;
+  }
+  static int Imrecv(void* data, int bytes, MPI_Datatype, MPI_Message* message, MPI_Request* request) {
+    const auto from = (key_of(*message) - kFirstMessage) / kDistance;
+    *request = handle_of<MPI_Request>(kReceived);
+    return recv(g_fake->mail_ends_[from], data, static_cast<std::size_t>(bytes), 0) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+  }
+  static int Get_count(const MPI_Status* status, MPI_Datatype, int* count) {
+    *count = static_cast<int>(mpi::received_bytes(*status));
+    return MPI_SUCCESS;
+  }
+  static int Wait(MPI_Request* request, MPI_Status*) {
+    for (int is_done = 0; is_done == 0;) {
+      if (Test(request, &is_done, nullptr) != MPI_SUCCESS) return MPI_ERR_OTHER;
+    }
+    return MPI_SUCCESS;
+  }
   static int Test(MPI_Request* request, int* is_done, MPI_Status*) {
     if (g_fake->fails(Fn::Test)) return MPI_ERR_OTHER;
+    if (key_of(*request) == kReceived) return *is_done = 1, MPI_SUCCESS;
+    if (key_of(*request) >= kFirstMail) {
+      send_on();
+      *is_done = g_sent > (key_of(*request) - kFirstMail) / kDistance ? 1 : 0;
+      return MPI_SUCCESS;
+    }
     const std::size_t round = (key_of(*request) - kFirstRequest) / kDistance;
     *is_done = g_fake->shared_->arrived[round].load(std::memory_order_acquire) == FakeWorld::kRanks ? 1 : 0;
     if (*is_done == 0) return MPI_SUCCESS;
@@ -135,6 +192,10 @@ FakeWorld::FakeWorld() {
       sockets_[from][to] = pair[0];
       ends_[from][to] = pair[1];
     }
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) abort();
+    mail_[from] = pair[0];
+    mail_ends_[from] = pair[1];
   }
 }
 
@@ -144,6 +205,8 @@ FakeWorld::~FakeWorld() {
       close(sockets_[from][to]);
       close(ends_[from][to]);
     }
+    close(mail_[from]);
+    close(mail_ends_[from]);
   }
   munmap(shared_, sizeof(Shared));
 }
@@ -176,6 +239,11 @@ void FakeWorld::become(int rank, const Fault& fault) {
   FAKE_TWIN(Type_free);
   FAKE_TWIN(Iallreduce);
   FAKE_TWIN(Test);
+  FAKE_TWIN(Isend);
+  FAKE_TWIN(Improbe);
+  FAKE_TWIN(Imrecv);
+  FAKE_TWIN(Get_count);
+  FAKE_TWIN(Wait);
 #undef FAKE_TWIN
 }
 

@@ -57,6 +57,8 @@ class FakeWorld {
   Shared* shared_;
   int sockets_[kRanks][kRanks];  ///< [from][to]: what `from` sends; its other end in ends_
   int ends_[kRanks][kRanks];
+  int mail_[kRanks];             ///< of messages to rank 0 that nobody waits for: what `from` sends; its other end in mail_ends_
+  int mail_ends_[kRanks];
   int rank_ = -1;
   Fault fault_;
   int calls_of_fault_ = 0;

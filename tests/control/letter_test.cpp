@@ -40,6 +40,9 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(CounterReadings{.step = 4, .ids = {9, 10, 11}, .values = {1.5, -2, 3}});
   writer.add(some_part());
   writer.add(Notice{.wish = 8, .text = "no such tensor"});
+  writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
+  EXPECT_TRUE(writer.add(Reply{std::string(kMostReplyBytes, 'r')}));
+  EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')})) << "half of it would be no JSON";
   const std::vector<std::byte> letter = writer.take();
   EXPECT_TRUE(writer.is_empty());
   LetterReader reader(letter);
@@ -58,6 +61,11 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_EQ(reader.view_part.tile_extent, 10U);
   ASSERT_EQ(reader.next(), Item::kNotice);
   EXPECT_EQ(reader.notice.text, "no such tensor");
+  ASSERT_EQ(reader.next(), Item::kRankFacts);
+  EXPECT_EQ(reader.rank_facts.pid, 1234);
+  EXPECT_EQ(reader.rank_facts.host + ": " + reader.rank_facts.place, "node7: dp 0, tp 1");
+  ASSERT_EQ(reader.next(), Item::kReply);
+  EXPECT_EQ(reader.reply.text.size(), kMostReplyBytes);
   EXPECT_EQ(reader.next(), Item::kEnd);
 }
 

@@ -19,6 +19,7 @@ TensorSlot slot(std::uint64_t key, std::uint32_t owner, double value, std::uint3
   made.owner = owner;
   made.parts = 1;
   made.wanted_parts = 2;
+  made.is_counted = 1;
   made.statistics = {.count = 1, .min = value, .max = value, .sum = value, .sum_of_squares = value * value};
   return made;
 }
@@ -52,6 +53,45 @@ TEST(StepBlock, MergesWhatBothHaveAndKeepsWhatOneHas) {
   EXPECT_EQ(both.statistics.max, 1.0);
   EXPECT_EQ(both.statistics.sum, -3.0);
   EXPECT_EQ(both.statistics.sum_of_squares, 17.0);
+}
+
+TEST(StepBlock, WhatOnlyTheLiveViewAskedForIsLeftOutFirstAndCountedApart) {
+  std::vector<TensorSlot> counted;
+  std::vector<TensorSlot> live;
+  for (std::uint64_t key = 1; key <= 40; ++key) {
+    live.push_back(slot(key, 0, 1.0));
+    live.back().is_counted = 0;
+    counted.push_back(slot(1000 + key, 1, 1.0));
+  }
+  for (const bool is_live_mine : {true, false}) {
+    Block mine = block_of(64, is_live_mine ? live : counted);
+    merge_blocks(start(block_of(64, is_live_mine ? counted : live)), start(mine));
+    const StepHeader header = header_of(span(mine));
+    EXPECT_EQ(header.used, 64U);
+    EXPECT_EQ(header.dropped, 0U);
+    EXPECT_EQ(header.dropped_live, 16U);
+    EXPECT_EQ(keys(mine)[0], 1001U);
+    EXPECT_EQ(keys(mine)[39], 1040U);
+    EXPECT_EQ(keys(mine)[40], 1U);
+  }
+  std::vector<TensorSlot> both = counted;
+  both.insert(both.end(), live.begin(), live.end());
+  const Block written = block_of(64, both);
+  EXPECT_EQ(header_of(span(written)).dropped, 0U);
+  EXPECT_EQ(header_of(span(written)).dropped_live, 16U);
+}
+
+TEST(StepBlock, TheLowestRankWithABadElementIsKnown) {
+  TensorSlot good = slot(2, 0, 3.0);
+  TensorSlot bad = slot(2, 3, 3.0);
+  TensorSlot worse = slot(2, 5, 3.0);
+  bad.bad_rank = 3;
+  worse.bad_rank = 5;
+  Block mine = block_of(64, {worse});
+  merge_blocks(start(block_of(64, {good})), start(mine));
+  merge_blocks(start(block_of(64, {bad})), start(mine));
+  EXPECT_EQ(slot_of(span(mine), 0).owner, 0U);
+  EXPECT_EQ(slot_of(span(mine), 0).bad_rank, 3U);
 }
 
 TEST(StepBlock, OfCopiesTheFirstCounts) {

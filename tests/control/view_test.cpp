@@ -105,7 +105,7 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
           const kernels::TileGrid grid{part.tile_extent, part.tile_width == 0 ? 1 : part.tile_width};
           const auto state = part.columns == 3 ? kernels::TileState{element[0], element[1], element[2]} : kernels::TileState{1.0, element[0], 0.0};
           plain[theirs] = element[0];
-          kernels::merge_tiles(wish.method(), state, states[theirs]);
+          kernels::merge_tiles(wish.method(), kernels::unpacked_tile(wish.method(), state), states[theirs]);
           if (part.columns == 1 && part.tile_width != 0) states[theirs].count = static_cast<double>(grid.width_of(theirs % part.whole_shape[1]));
         }
       }
@@ -210,6 +210,22 @@ TEST(View, OfCopiesIsToldOnce) {
   EXPECT_TRUE(at(0, 1, 0, TensorKind::kActvOut).is_first_copy) << "and data of their own";
   EXPECT_TRUE(at(0, 0, 1, TensorKind::kWeight).is_first_copy) << "another stage has other layers";
   EXPECT_EQ(at(0, 0, 1, TensorKind::kWeight).copy, 1U);
+}
+
+/// Squares of 1e25 are no float32, and those of 1e-30 are 0.
+TEST(View, NormsOfVeryLargeAndVerySmallElementsAreThose) {
+  std::string problem;
+  for (const double size : {1e25, 1e-30}) {
+    RankTensor tensor = tensor_of({1, 8, -1, 1, {}}, 0, false);
+    for (std::size_t i = 0; i < 8; ++i) tensor.elements[i] = static_cast<float>(i % 2 == 0 ? size : -size);
+    tensor.view.data = tensor.elements.data();
+    for (const auto reduction : {kernels::TileReduction::kNorm, kernels::TileReduction::kRms, kernels::TileReduction::kStd}) {
+      const Wish wish = tile_wish(reduction, 2);
+      const auto part = make_part(wish, tensor.view, *spread_of(tensor.view, layout_of(0, 1), problem), problem);
+      const double expected = reduction == kernels::TileReduction::kNorm ? 2.0 : reduction == kernels::TileReduction::kRms ? 1.0 : std::sqrt(4.0 / 3.0);
+      for (const double found : joined(wish, {*part})) EXPECT_NEAR(found / size, expected, 1e-6);
+    }
+  }
 }
 
 TEST(View, OfEmptyTensorsAndSingleNumbers) {

@@ -297,6 +297,22 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   EXPECT_EQ(frame.at<float>(16 + 16 + 2 * 4), 2.0F);
 }
 
+TEST(LiveHub, RanksSayWhoTheyAreInWhateverOrder) {
+  Scene scene;
+  for (const std::int32_t rank : {2, 0, 3}) {
+    tensors::LetterWriter letter;
+    letter.add(tensors::RankFacts{.pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
+    scene.hub.take_letter(rank, letter.take(), kSecond);
+  }
+  tensors::LetterWriter later;
+  later.add(tensors::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
+  scene.hub.take_letter(2, later.take(), kSecond);
+  const json ranks = json::parse(answer_to("/api/v1/ranks", scene.hub).body);
+  EXPECT_EQ(ranks, json::parse(R"([{"rank":0,"host":"node0","pid":100,"place":""},{"rank":2,"host":"node1","pid":102,"place":"tp 2"},
+                                   {"rank":3,"host":"node1","pid":103,"place":""}])"));
+  EXPECT_THAT(json::parse(answer_to("/api/v1/run", scene.hub).body)["hosts"], ElementsAre("node0", "node1"));
+}
+
 TEST(LiveHub, DamagedLettersAndBlocksAreCountedOrPassedOver) {
   Scene scene;
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "*"}});

@@ -112,14 +112,15 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
   EXPECT_THAT(greatest.whole.at(0)->values, ElementsAre(3, 6, 8));
   Joined norm;
   const TileMethod of_squares{.reduction = TileReduction::kNorm};
-  norm.add(0, tiles(0, 1, {14, 16}), of_squares);
-  norm.add(1, tiles(1, 1, {61, 113}), of_squares);
-  EXPECT_THAT(norm.whole.at(0)->values, ElementsAre(std::sqrt(14.0F), std::sqrt(77.0F), std::sqrt(113.0F)));
-  Joined deviation;  // count, mean and sum of squared deviations
+  norm.add(0, tiles(0, 1, {5, 3e25F}), of_squares);  // roots: squares of large elements are no float32
+  norm.add(1, tiles(1, 1, {4e25F, 7}), of_squares);
+  EXPECT_THAT(norm.whole.at(0)->values, ElementsAre(5, testing::FloatEq(5e25F), 7));
+  Joined deviation;  // count, mean and the root of the sum of squared deviations
   const TileMethod of_sample{.reduction = TileReduction::kStd};
-  deviation.add(0, tiles(0, 3, {3, 2, 2, 1, 4, 0}), of_sample);
-  deviation.add(1, tiles(1, 3, {2, 5.5F, 0.5F, 2, 7.5F, 0.5F}), of_sample);
-  EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(1, 1, std::sqrt(0.5F)));
+  const float half = std::sqrt(0.5F);
+  deviation.add(0, tiles(0, 3, {3, 2, std::sqrt(2.0F), 1, 4, 0}), of_sample);
+  deviation.add(1, tiles(1, 3, {2, 5.5F, half, 2, 7.5F, half}), of_sample);
+  EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
 }
 
 TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
@@ -137,10 +138,10 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   joined.add(1, tiles(1, 1, {11, 15}));
   EXPECT_THAT(joined.whole, SizeIs(1)) << "too late";
   Joined states;
-  states.add(1, tiles(1, 3, {2, 5.5F, 0.5F, 2, 7.5F, 0.5F}), {.reduction = TileReduction::kStd});
+  states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F), 2, 7.5F, std::sqrt(0.5F)}), {.reduction = TileReduction::kStd});
   states.joiner.expire(0, true, states.whole);
   EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
-  EXPECT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
+  EXPECT_FLOAT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
 }
 
 TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {

@@ -76,6 +76,7 @@ tensors::TensorSlot MadeUpRun::statistics(std::size_t family, std::int32_t layer
     const std::array<std::int64_t, 1> strides{1};
     slot.statistics.merge(kernels::statistics_of(row.data(), ElementType::kFloat32, extents, strides));
   }
+  if (slot.statistics.nan_count + slot.statistics.infinity_count != 0) slot.bad_rank = 0;
   return slot;
 }
 
@@ -146,7 +147,8 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
   for (std::uint64_t token = 0; token < shape_.tokens; ++token) {
     std::vector<kernels::TileState> states(tile_count);
     kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32, elements.data() + token * (end - begin), 1, begin, end - begin, first_tile, states.data());
-    for (const kernels::TileState& state : states) {
+    for (const kernels::TileState& made : states) {
+      const kernels::TileState state = kernels::packed_tile(wish.method(), made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
       part.elements.push_back(static_cast<float>(state.a));
       if (has_states) part.elements.push_back(static_cast<float>(state.b));

@@ -212,6 +212,27 @@ class OfOtherJobs(unittest.TestCase):
             self.assertGreater(len(shares[1]), 4)
             self.assertGreater(sorted(shares[0])[len(shares[0]) // 2], sorted(shares[1])[len(shares[1]) // 2], "rank 0 waits for rank 1")
 
+    def test_a_rank_that_waits_by_testing_is_shown(self):
+        with Job(LAUNCHER, [PLAIN_LOOP, 4, "test"], 2, LIBRARY) as job:
+            viewer = Viewer(job.find_server(), steps={"what": "steps"})
+            viewer.follow()
+            self.assertEqual(job.end(), 0, job.errors)
+            lengths = [frame.columns["step_ms"][row][0] for frame in viewer.frames["steps"] for row in range(len(frame.steps))]
+            self.assertGreater(len([length for length in lengths if not math.isnan(length)]), 3)
+
+    def test_all_ranks_say_who_they_are(self):
+        with gpt(150, "--tp", 2, "--pp", 2) as job:
+            Viewer(job.find_server(), steps={"what": "steps"}).follow(lambda viewer: len(viewer.frames["steps"]) > 3)
+            status, body = live_client.http(job.port, f"/api/v1/ranks?token={job.token}")[::2]
+            ranks = json.loads(body)
+            self.assertEqual(job.end(), 0, job.errors)
+        self.assertEqual(status, 200)
+        self.assertEqual([rank["rank"] for rank in ranks], [0, 1, 2, 3])
+        self.assertEqual({rank["host"] for rank in ranks}, {socket.gethostname()})
+        self.assertEqual(len({rank["pid"] for rank in ranks}), 4)
+        self.assertEqual(len({rank["place"] for rank in ranks}), 4)
+        self.assertIn("tp 1", ranks[1]["place"])
+
     def test_a_job_of_one_rank(self):
         with gpt(60, ranks=1) as job:
             viewer = Viewer(job.find_server(), tiles={"what": "tensor", "name": "hidden", "view": {"type": "tile", "tiles": 4, "method": "rms"}})

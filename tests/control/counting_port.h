@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/lifecycle/control_port.h"
+
+namespace megascope::test {
+
+/// Says nothing in blocks, and counts what it is asked. Letters are texts.
+struct CountingPort final : ControlPort {
+  std::vector<std::string> to_send;
+  std::vector<std::pair<int, std::string>> received;
+  std::size_t received_bytes = 0;
+  bool keeps_texts = true;
+  std::atomic<int> pulses{0};
+  std::atomic<int> boundaries{0};
+  std::uint64_t calls_ns = 0;
+
+  bool begin(std::int64_t) noexcept override { return true; }
+  std::vector<std::size_t> block_sizes(std::int32_t) override { return {8}; }
+  std::size_t block_bytes() const noexcept override { return 8; }
+  void fill(std::span<std::byte>) noexcept override { ++boundaries; }
+  void fill_absent(std::span<std::byte>) const noexcept override {}
+  void merge(const std::byte*, std::byte*) const noexcept override {}
+  void hear(std::span<const std::byte>) noexcept override {}
+  void obey(std::span<const std::byte>) noexcept override {}
+  bool has_promised() const noexcept override { return false; }
+  void spend(std::uint64_t, std::uint64_t) noexcept override {}
+  void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns += ns; }
+  std::uint64_t pulse() noexcept override { return ++pulses, 1; }
+  std::vector<std::byte> take_letter() noexcept override {
+    if (to_send.empty()) return {};
+    const std::string text = to_send.front();
+    to_send.erase(to_send.begin());
+    const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+    return {bytes, bytes + text.size()};
+  }
+  void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override {
+    received_bytes += letter.size();
+    if (keeps_texts) received.emplace_back(world_rank, std::string(reinterpret_cast<const char*>(letter.data()), letter.size()));
+  }
+  void stop(const char*) noexcept override {}
+};
+
+}  // namespace megascope::test

@@ -1,0 +1,209 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/buffer/recorder.h"
+#include "mpi_layer/abi.h"
+#include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/step_control.h"
+#include "mpi_layer/step_mail.h"
+#include "tests/control/counting_port.h"
+#include "tests/control/fake_world.h"
+
+namespace {
+std::atomic<std::size_t> g_most_bytes{std::numeric_limits<std::size_t>::max()};  ///< there is no memory for more at once
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = bytes <= g_most_bytes ? std::malloc(bytes) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+/// Letters to rank 0, and who may carry them when.
+namespace megascope::mpi {
+namespace {
+
+using test::CountingPort;
+using test::FakeWorld;
+
+constexpr std::size_t kLarge = 50'000;
+
+/// Runs `program` as each rank, in a process of its own.
+void run(const std::function<void(int rank, Collective& all)>& program, const test::Fault& fault = {}) {
+  FakeWorld world;
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    world.become(rank, fault);
+    program(rank, *make_world_collective().release());
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+std::vector<std::string> letters_of(int rank) {
+  std::vector<std::string> letters;
+  for (int i = 0; i < 5; ++i) letters.push_back(std::to_string(rank) + ": " + std::to_string(i) + std::string(i == 2 ? kLarge : 10, 'x'));
+  return letters;
+}
+
+void expect_all_letters(const CountingPort& port) {
+  for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
+    std::vector<std::string> mine;
+    for (const auto& [from, text] : port.received) {
+      if (from == rank) mine.push_back(text);
+    }
+    EXPECT_EQ(mine, letters_of(rank)) << "rank " << rank;
+  }
+}
+
+/// All begin no step: what they have to say is sent by pulses, and at the end.
+void pulse_and_finish(int rank, Collective& all, CountingPort& port) {
+  auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, /*thread_level=*/1);
+  if (!port.keeps_texts && rank == 0) g_most_bytes = kLarge / 2;
+  while (port.to_send.size() > 1) (void)control->pulse();  // the last one is left for the end
+  control->finish();
+  g_most_bytes = std::numeric_limits<std::size_t>::max();
+}
+
+TEST(StepMail, BringsAllLettersInOrderWithoutAnyStep) {
+  run([](int rank, Collective& all) {
+    CountingPort port;
+    port.to_send = letters_of(rank);
+    pulse_and_finish(rank, all, port);
+    if (rank == 0) expect_all_letters(port);
+  });
+}
+
+TEST(StepMail, WhereMemoryRunsOutNoLetterIsLost) {
+  run([](int rank, Collective& all) {
+    std::size_t bytes = 0;
+    for (const int from : {1, 2}) {
+      for (const std::string& letter : letters_of(from)) bytes += letter.size();
+    }
+    CountingPort port;
+    port.keeps_texts = false;
+    if (rank != 0) port.to_send = letters_of(rank);
+    pulse_and_finish(rank, all, port);
+    if (rank == 0) {
+      EXPECT_EQ(port.received_bytes, bytes);
+    }
+  });
+}
+
+TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
+  for (const int call : {0, 2, 4}) {
+    run(
+        [](int rank, Collective& all) {
+          CountingPort port;
+          port.to_send = letters_of(rank);
+          auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+          for (int i = 0; i < 100; ++i) (void)control->pulse();
+          control->finish();
+        },
+        {.rank = 1, .fn = Fn::Isend, .call = call});
+  }
+}
+
+struct Pulses : testing::Test {
+  CountingPort port;
+  StepControl* make(int level) {
+    static std::vector<std::unique_ptr<StepControl>> all;
+    return all.emplace_back(new StepControl(nullptr, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1}, level)).get();
+  }
+  /// (here, here in a hook, on another thread, there in a hook): who carries letters?
+  std::array<int, 4> carried(int level) {
+    StepControl* const control = make(level);
+    std::array<int, 4> counts{};
+    const auto count = [&](std::size_t at, auto&& call) {
+      const int before = port.pulses;
+      call();
+      counts[at] = port.pulses - before;
+    };
+    count(0, [&] { (void)control->pulse(); });
+    count(1, [&] { control->pulse_in_hook(); });
+    std::thread([&] { count(2, [&] { (void)control->pulse(); }); }).join();
+    std::thread([&] { count(3, [&] { control->pulse_in_hook(); }); }).join();
+    return counts;
+  }
+};
+
+TEST_F(Pulses, AreOfThreadsThatMayCallMpi) {
+  using testing::ElementsAre;
+  EXPECT_THAT(carried(0), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(carried(1), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(carried(2), ElementsAre(1, 0, 1, 0)) << "in a hook another thread may be in MPI";
+  EXPECT_THAT(carried(3), ElementsAre(1, 1, 1, 1));
+}
+
+TEST_F(Pulses, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
+  char folder[] = "/tmp/mail-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  auto* const recorder = new Recorder({.path = std::string(folder) + "/trace", .size_bytes = 64 << 20, .policy = BufferPolicy::kStop, .use_tsc = false, .has_windows = false});
+  ProcessInfo info;
+  info.run_id = "test";
+  info.pid = getpid();
+  info.world_size = 1;
+  ASSERT_TRUE(recorder->open(info).is_ok());
+  open_recording(*recorder, true);
+  static MpiThread mine{};
+  static MpiThread theirs{};
+  StepControl* const control = make(3);
+  MpiThread* const before = std::exchange(t_thread, &mine);
+  const auto pulse_elsewhere = [&] {
+    std::thread([&] {
+      t_thread = &theirs;
+      theirs.busy_ticks += 1'000'000'000;
+      (void)control->pulse();
+    }).join();
+  };
+  pulse_elsewhere();
+  EXPECT_EQ(port.calls_ns, 0U) << "as long as no step begins the main thread's time counts";
+  control->begin_step(0);
+  pulse_elsewhere();
+  mine.busy_ticks += 5'000'000;
+  usleep(20'000);
+  control->begin_step(1);
+  EXPECT_NEAR(static_cast<double>(port.calls_ns), 5e6, 1e6);
+  // A forked child has the parent's tables, and none of its MPI.
+  const int boundaries = port.boundaries;
+  const int pulses = port.pulses;
+  const pid_t child = fork();
+  if (child == 0) {
+    control->begin_step(2);
+    (void)control->pulse();
+    control->pulse_in_hook();
+    _exit(port.boundaries == boundaries && port.pulses == pulses ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  t_thread = before;
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+}
+
+}  // namespace
+}  // namespace megascope::mpi

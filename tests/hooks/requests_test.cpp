@@ -1,0 +1,82 @@
+#include "core/hooks/requests.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/hooks/recorded_hooks.h"
+
+/// Requests of clients of the live view on their way to the program, and its answers.
+namespace megascope::hooks {
+namespace {
+
+using testing::ElementsAre;
+
+struct Sink final : RequestSink {
+  int poll_count = 0;
+  std::vector<std::string> replies;
+  void polls() noexcept override { ++poll_count; }
+  void reply(std::string_view text) noexcept override { replies.emplace_back(text); }
+};
+
+TEST_F(HookRecorder, RequestsComeInOrderAndWholeOrNotAtAll) {
+  ASSERT_TRUE(in_child([](Recorder&) {
+    char text[8] = "before";
+    EXPECT_EQ(poll_request(text, sizeof text), 0U) << "nobody can ask";
+    Sink sink;
+    set_request_sink(&sink);
+    EXPECT_EQ(poll_request(text, sizeof text), 0U);
+    offer_request("seven77");
+    offer_request("eight888");
+    EXPECT_EQ(poll_request(nullptr, 0), 7U);
+    EXPECT_STREQ(text, "before");
+    EXPECT_EQ(poll_request(text, sizeof text), 7U);
+    EXPECT_STREQ(text, "seven77");
+    EXPECT_EQ(poll_request(text, sizeof text), 8U) << "no room for the zero: it stays";
+    EXPECT_STREQ(text, "seven77");
+    char larger[9];
+    EXPECT_EQ(poll_request(larger, sizeof larger), 8U);
+    EXPECT_STREQ(larger, "eight888");
+    EXPECT_EQ(poll_request(larger, sizeof larger), 0U);
+    EXPECT_EQ(sink.poll_count, 1) << "told once";
+    reply("");
+    reply("{}");
+    EXPECT_THAT(sink.replies, ElementsAre("{}"));
+    set_request_sink(nullptr);
+    reply("late");
+    EXPECT_THAT(sink.replies, ElementsAre("{}"));
+  }));
+  EXPECT_EQ(losses(LossCause::kRefused), 0U);
+}
+
+TEST_F(HookRecorder, RequestsThatNobodyAsksForAreForgottenAndCounted) {
+  ASSERT_TRUE(in_child([](Recorder&) {
+    Sink sink;
+    set_request_sink(&sink);
+    for (std::size_t i = 0; i < kMostWaitingRequests + 3; ++i) offer_request(std::to_string(i));
+    char text[8];
+    EXPECT_EQ(poll_request(text, sizeof text), 1U);
+    EXPECT_STREQ(text, "3");
+    set_request_sink(nullptr);
+  }));
+  EXPECT_EQ(losses(LossCause::kRefused), 3U);
+}
+
+TEST_F(HookRecorder, AForkedChildIsAskedNothing) {
+  ASSERT_TRUE(in_child([](Recorder&) {
+    Sink sink;
+    set_request_sink(&sink);
+    offer_request("one");
+    const pid_t child = fork();
+    if (child == 0) {
+      char text[8];
+      reply("from the child");
+      _exit(poll_request(text, sizeof text) == 0 && sink.replies.empty() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    set_request_sink(nullptr);
+  }));
+}
+
+}  // namespace
+}  // namespace megascope::hooks
