@@ -152,7 +152,15 @@ class Case(unittest.TestCase):
         """In truth, not in the trace."""
         steps = culprit["last_step"] + 1 - culprit["onset_step"]
         in_some = culprit["active_steps"] / steps  # in the others it was as fast as they, which the mean has as well
-        return self.slowness(culprit, ranks) > 1 + 0.003 * in_some
+        return self.slowness(culprit, ranks) > 1 + 0.003 * in_some - 3 * self.uncertainty(culprit, ranks)
+
+    def uncertainty(self, culprit, ranks):
+        """Of the difference of two ranks' means, as their steps are not all alike: its standard deviation, of the usual step."""
+        deviations = []
+        for rank in range(ranks):
+            walls = [step[0] for step in self.steps(rank)[culprit["onset_step"]:culprit["last_step"] + 1]]
+            deviations.append(statistics.stdev(walls) / statistics.mean(walls) / math.sqrt(len(walls)) if len(walls) > 1 else 1.0)
+        return math.hypot(max(deviations), min(deviations))
 
     def slowness(self, culprit, ranks):
         """How much longer the work of the culprit's slowest rank took than that of the others, in its steps: in all of them, or in all
