@@ -128,8 +128,8 @@ std::string clocks_text(const ClockFacts& clocks) {
 
 }  // namespace
 
-Lines labelled(const std::string& label, const std::string& text) {
-  Lines lines = wrapped(printable(text, 4 * kTextColumns), kTextColumns - kLabelColumns);
+Lines labelled(const std::string& label, const std::string& text, std::size_t most) {
+  Lines lines = wrapped(printable(text, most), kTextColumns - kLabelColumns);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string left = i == 0 ? label : std::string();
     lines[i] =
@@ -262,7 +262,8 @@ Lines collective_section(const RunReport& report) {
 }
 
 Lines verdict_section(const RunReport& report) {
-  if (!report.verdict.empty()) return labelled("Verdict", report.verdict);
+  constexpr std::size_t kMostVerdict = 4096;  // it is our own text: not cut, however many culprits it names
+  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMostVerdict);
   if (report.verdict_command.empty()) return {};
   return labelled("Verdict", report.verdict_command + " tells who makes whom wait");
 }

@@ -33,8 +33,8 @@ struct RowLimits {
 
 using Lines = std::vector<std::string>;
 
-/// A label, then the text wrapped beside it.
-Lines labelled(const std::string& label, const std::string& text);
+/// A label, then the text wrapped beside it, `most` columns of it.
+Lines labelled(const std::string& label, const std::string& text, std::size_t most = 4 * kTextColumns);
 /// "12 %", "3.4 %".
 std::string percent_text(double share);
 /// "1, 3, 5-9"; after a dozen parts "...".

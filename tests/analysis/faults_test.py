@@ -8,6 +8,7 @@ FAULTS_TEST_KEEP names a folder for what the tests leave.
 """
 
 import json
+import math
 import os
 import random
 import shutil
@@ -50,6 +51,8 @@ def come_first():
 
 
 class Case(unittest.TestCase):
+    maxDiff = None
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="faults_test.", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -138,19 +141,37 @@ class Case(unittest.TestCase):
         """Nobody costs more than small disturbances do, which every machine has, and which are found."""
         found = self.found()
         expensive = [culprit for culprit in found["culprits"] if culprit["cost_fraction"] > SMALL]
-        if expensive:
+        wrong = [culprit for culprit in found["culprits"] if culprit["kind"] != "slow_link" and not self.is_slow(culprit, ranks)]
+        if expensive or wrong:
             if reason := self.disturbance(dict.fromkeys(range(ranks), STEPS)):
                 self.skip(reason)
-        self.assertEqual(expensive, [])
-        for culprit in found["culprits"]:
-            if culprit["kind"] != "slow_link":
-                self.assertGreater(self.slowness(culprit, ranks), 1.003, ["named, but not slow in truth", culprit])
+        self.assertEqual(expensive + wrong, [], ["named, but dear or not slow in truth", [self.slowness(one, ranks) for one in wrong]])
         return found
 
+    def is_slow(self, culprit, ranks):
+        """In truth, not in the trace."""
+        steps = culprit["last_step"] + 1 - culprit["onset_step"]
+        in_some = culprit["active_steps"] / steps  # in the others it was as fast as they, which the mean has as well
+        return self.slowness(culprit, ranks) > 1 + 0.003 * in_some - 3 * self.uncertainty(culprit, ranks)
+
+    def uncertainty(self, culprit, ranks):
+        """Of the difference of two ranks' means, as their steps are not all alike: its standard deviation, of the usual step."""
+        deviations = []
+        for rank in range(ranks):
+            walls = [step[0] for step in self.steps(rank)[culprit["onset_step"]:culprit["last_step"] + 1]]
+            deviations.append(statistics.stdev(walls) / statistics.mean(walls) / math.sqrt(len(walls)) if len(walls) > 1 else 1.0)
+        return math.hypot(max(deviations), min(deviations))
+
     def slowness(self, culprit, ranks):
-        """How much longer the work of the culprit's slowest rank took than that of the others, in its steps."""
-        steps = slice(culprit["onset_step"], culprit["last_step"] + 1)
-        means = {rank: statistics.mean(step[0] for step in self.steps(rank)[steps]) for rank in range(ranks)}
+        """How much longer the work of the culprit's slowest rank took than that of the others, in its steps: in all of them, or in all
+        but the longest tenth, as one long step of another rank hides many that were a little longer."""
+        return max(self.slowness_in(culprit, ranks, share) for share in (1.0, 0.9))
+
+    def slowness_in(self, culprit, ranks, share):
+        means = {}
+        for rank in range(ranks):
+            walls = sorted(step[0] for step in self.steps(rank)[culprit["onset_step"]:culprit["last_step"] + 1])
+            means[rank] = statistics.mean(walls[:math.ceil(share * len(walls))])
         others = [mean for rank, mean in means.items() if rank not in culprit["ranks"]] or [min(means.values())]
         return max(means[rank] for rank in culprit["ranks"]) / min(others)
 

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -350,6 +351,13 @@ TEST(Verdict, EndsTheReportInPlaceOfTheGuess) {
   EXPECT_THAT(text, Not(HasSubstr("probably wait for it")));
   EXPECT_LE(lines_of(text).size(), 60U);
   EXPECT_THAT(to_json(report), HasSubstr("\"verdict\": \"Rank 3 (n1) is slow.\",\n  \"is_analyzed\": true"));
+}
+
+TEST(Verdict, OfManyWordsIsNotCut) {
+  RunReport report = sample_report(4, 200);
+  for (int i = 0; i < 100; ++i) report.verdict += "Rank 3 is slow. ";
+  report.verdict += "Else all is well.";
+  EXPECT_THAT(to_text(report), EndsWith("well.\n"));
 }
 
 TEST(Verdict, ThatWasNotMadeIsNamedByItsCommand) {
