@@ -43,6 +43,7 @@ struct ScriptedServer final : LiveServer {
   bool has_wishes = true;
 
   Status open(const LiveSettings&, std::string&) override { return Status::ok(); }
+  std::string compat_text() const override { return {}; }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override {
     if (kind == LiveKind::kBlock) {
       const StepHeader header = header_of(bytes);

@@ -76,7 +76,7 @@ struct Feed {
     std::fflush(stdout);
     Generation begun{.request = Json::parse(text), .texts = {}};
     begun.texts = begun.request["prompts"].get<std::vector<std::string>>();
-    if (begun.texts[0] == "fail") return writer.add(tensors::Reply{Json{{"id", begun.request["id"]}, {"type", "error"}, {"message", "it was told to"}}.dump()});
+    if (begun.texts[0] == "fail") return static_cast<void>(writer.add(tensors::Reply{Json{{"id", begun.request["id"]}, {"type", "error"}, {"message", "it was told to"}}.dump()}));
     generation = std::move(begun);
     writer.add(tensors::Reply{generation->start()});
   }

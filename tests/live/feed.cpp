@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
                                      .layers = static_cast<std::int32_t>(arguments.number("--layers")),
                                      .tokens = static_cast<std::uint64_t>(arguments.number("--tokens")),
                                      .width = static_cast<std::uint64_t>(arguments.number("--width")),
-                                     .gain = std::strtof(arguments.values.at("--gain").c_str(), nullptr)};
+                                     .gain = std::strtof(arguments.text("--gain").c_str(), nullptr)};
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));

@@ -90,7 +90,7 @@ void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& lay
   const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem) : std::nullopt;
   if (spread && !spread->is_first_copy) return;
   std::optional<tensors::ViewPart> part = spread ? tensors::make_part(wish, *flat, *spread, problem) : std::nullopt;
-  if (!part) return writer.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem});
+  if (!part) return static_cast<void>(writer.add(tensors::Notice{wish.id, std::string(tensor.name) + " " + problem}));
   part->wish = wish.id;
   part->key = not_zero(combined(std::hash<std::string_view>()(tensor.name), static_cast<std::uint64_t>(tensor.shape.layer)));
   part->step = tensor.step;
