@@ -5,10 +5,15 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import types
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+
+import launch  # noqa: E402
 
 
 class Job:
@@ -19,8 +24,7 @@ class Job:
         self.folder = pathlib.Path(self.scratch.name) / "run"
         settings = {"LD_PRELOAD": library, "MEGASCOPE_LIVE": live, "MEGASCOPE_OUT": str(self.folder), "MEGASCOPE_EXPORT": "none",
                     "MEGASCOPE_REPORT": "short", **(settings or {})}
-        exported = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
-        self.process = subprocess.Popen([*launcher, "-n", str(ranks), *exported, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen([*launcher, *launch.setting(launcher, **settings), "-n", str(ranks), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
         self.lines, self.errors, self.said = [], [], threading.Event()
         self.readers = [threading.Thread(target=self.read, args=(self.process.stdout, self.lines)),
@@ -37,7 +41,10 @@ class Job:
 
     def find_server(self):
         """The port and the token that it says."""
-        if not self.said.wait(60):
+        until = time.monotonic() + 60
+        while not self.said.wait(0.2) and time.monotonic() < until and self.process.poll() is None:
+            pass
+        if not self.said.is_set():
             raise AssertionError(f"nothing was said of a live view: {self.errors}")
         found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", "\n".join(self.errors))
         if not found:
