@@ -35,7 +35,7 @@ mpirun+=(--oversubscribe -n 4)
 
 library=$PWD/$bin/lib/libmegascope.so
 program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps "$steps")
-[ "$live" = off ] || program+=(--serve 1800)
+[ "$live" = off ] || program+=(--serve 600)
 run_folder=$out/gpt
 number=1
 while [ -e "$run_folder" ]; do  # the library would choose the same free name

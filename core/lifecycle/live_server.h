@@ -50,8 +50,8 @@ class LiveServer {
   virtual ~LiveServer() = default;
   /// Listens, and starts the thread. url: what the user opens, with the token. An error names the port.
   virtual Status open(const LiveSettings& settings, std::string& url) = 0;
-  /// After open(): a sentence on the compatibility endpoint, or why there is none; empty: none was asked for.
-  virtual std::string compat_text() const = 0;
+  /// After open(): sentences for the user: on the compatibility endpoint, if one was asked for, and what could not be done.
+  virtual const std::vector<std::string>& notes() const = 0;
   /// Hands over a copy. False: the thread is behind by more than it keeps, and the bytes are dropped and counted.
   virtual bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept = 0;
   /// What the clients want (plugin/tensors/wish.h), if it changed since the last time: true, and `wishes` holds all of it.

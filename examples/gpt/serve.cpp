@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::chrono::milliseconds kPause(20);  // between two looks for a request
+// Between two looks for a request, each of which is a step: after a while there are fewer of them.
+constexpr std::chrono::milliseconds kPause(20), kLongPause(250), kShortIdle(2000);
 constexpr std::size_t kMostPrompts = 16;
 constexpr int kMostTokens = 4096;
 constexpr std::size_t kShown = 20;  // candidates
@@ -118,10 +119,11 @@ class Server {
 
 void serve(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline) {
   Server server(first_step, settings, place, pipeline);
-  for (int idle = 0; idle * kPause < std::chrono::seconds(settings.serve_s); ++idle) {
-    if (server.answer_one()) idle = 0;
-    std::this_thread::sleep_for(kPause);
-    MPI_Barrier(MPI_COMM_WORLD);  // no rank counts pauses for itself
+  for (std::chrono::milliseconds idle(0); idle < std::chrono::seconds(settings.serve_s);) {
+    const std::chrono::milliseconds pause = idle < kShortIdle ? kPause : kLongPause;
+    idle = server.answer_one() ? std::chrono::milliseconds(0) : idle + pause;  // the same on all ranks
+    std::this_thread::sleep_for(pause);
+    MPI_Barrier(MPI_COMM_WORLD);  // so that nobody is far behind
   }
 }
 

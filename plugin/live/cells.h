@@ -17,10 +17,10 @@ void merge_cells(const kernels::TileMethod& method, std::uint32_t columns, std::
 /// Counts the elements that a stretch of tiles has. covered: of each tile of a row so far.
 void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch, std::span<std::uint64_t> covered);
 
-/// Makes those cells NaN of each row that lack elements, one float each.
+/// Makes those cells, one float each, NaN that lack elements. covered: empty where no tile can.
 void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered, std::vector<float>& cells);
 
-/// Makes each cell its number, one float; of tiles that lack elements NaN. cells: whole rows of grid.count().
+/// Makes each cell its number, one float, as if it had all elements of its tile. cells: whole rows of grid.count().
 void finish_cells(const kernels::TileMethod& method, const kernels::TileGrid& grid, std::uint32_t columns, std::vector<float>& cells);
 
 void keep_first_column(std::uint32_t columns, std::vector<float>& cells);

@@ -27,9 +27,13 @@ ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Par
 
 ClientSession::~ClientSession() {
   loop_.count_connection(-1);
-  party_.disconnect(id_);
-  loop_.publish();
   loop_.remove(this);
+  try {
+    party_.disconnect(id_);
+    loop_.publish();
+  } catch (const std::exception&) {
+    // Memory ran out: the next one that goes, or the next tick, tells what is not wanted any more.
+  }
 }
 
 void ClientSession::set_options() {

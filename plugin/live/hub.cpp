@@ -1,6 +1,7 @@
 #include "plugin/live/hub.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -128,7 +129,7 @@ bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   if (found == clients_.end()) return false;
   Client& client = found->second;
   message.is_text = next_text(client, now_ns, message.text);
-  if (message.is_text || next_frame(client, message.frame)) {
+  if (message.is_text || next_frame(client, now_ns, message.frame)) {
     sent_bytes_ += message.is_text ? message.text.size() : message.frame.size();
     return true;
   }
@@ -207,11 +208,22 @@ bool Hub::next_drops(Client& client, std::int64_t now_ns, std::string& text) {
   return false;
 }
 
+/// At the end the last rows and the end itself come before views, which are large: of these as many as can be had in a moment.
+bool Hub::next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>& frame) {
+  constexpr std::int64_t kMomentNs = 200'000'000;
+  if (!has_ended_) return next_frame_of(client, [](const Panel&) { return true; }, frame);
+  const auto shows_views = [](const Panel& panel) { return panel.request().what == Subject::kTensor; };
+  if (next_frame_of(client, std::not_fn(shows_views), frame)) return true;
+  return now_ns - ended_ns_ < kMomentNs && next_frame_of(client, shows_views, frame);
+}
+
 /// Panels in turn, beginning behind the one that was served last.
-bool Hub::next_frame(Client& client, std::vector<std::byte>& frame) {
+template <class Condition>
+bool Hub::next_frame_of(Client& client, Condition may_be, std::vector<std::byte>& frame) {
   auto at = client.panels.upper_bound(client.last_panel);
   for (std::size_t tried = 0; tried < client.panels.size(); ++tried, ++at) {
     if (at == client.panels.end()) at = client.panels.begin();
+    if (!may_be(at->second)) continue;
     std::string problem;
     std::optional<std::vector<std::byte>> made = at->second.next(store_, client.frame_number, problem);
     if (!problem.empty()) tell(client, at->first, problem);

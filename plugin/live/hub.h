@@ -106,7 +106,9 @@ class Hub final : public Party {
   bool next_text(Client& client, std::int64_t now_ns, std::string& text);
   bool next_names(Client& client, std::string& text);
   bool next_drops(Client& client, std::int64_t now_ns, std::string& text);
-  bool next_frame(Client& client, std::vector<std::byte>& frame);
+  bool next_frame(Client& client, std::int64_t now_ns, std::vector<std::byte>& frame);
+  template <class Condition>
+  bool next_frame_of(Client& client, Condition may_be, std::vector<std::byte>& frame);
 
   LiveSettings settings_;
   Store store_;
@@ -126,6 +128,7 @@ class Hub final : public Party {
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t steps_ = 0;
   bool has_ended_ = false;
+  std::int64_t ended_ns_ = 0;
   std::string end_text_;
 };
 

@@ -192,6 +192,7 @@ void Hub::tick(std::int64_t now_ns) {
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
   has_ended_ = true;
+  ended_ns_ = now_ns;
   end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}});
   desk_.end();
   tick(now_ns);

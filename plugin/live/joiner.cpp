@@ -80,8 +80,8 @@ ViewPointer Joiner::finished(Open&& open, std::int64_t now_ns) {
   view.missing = open.split_dimension < 0 ? 0 : open.parts - std::min(open.parts, here);
   if (view.tile_width != 0) {
     const kernels::TileGrid grid{.extent = open.tile_extent, .width = view.tile_width};
-    if (open.columns == 1) spoil_cells(grid, open.covered, view.values);  // of three the first counts the elements
     finish_cells(open.method, grid, open.columns, view.values);
+    spoil_cells(grid, open.covered, view.values);
   } else if (open.columns != 1) {
     keep_first_column(open.columns, view.values);
   }

@@ -102,6 +102,7 @@ void Loop::run() noexcept {
       // Of one session, which is gone by that, or lack of memory: the others go on.
     }
   }
+  is_over_ = true;
 }
 
 bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
@@ -134,8 +135,7 @@ void Loop::wait_for_wake() {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = read(wake_.native_handle(), &count, sizeof count);
     wait_for_wake();
-    take_in();
-    end_if_asked();
+    take_in_and_end();
     serve_all();
   });
 }
@@ -148,8 +148,7 @@ void Loop::wait_for_tick() {
     hub_.tick(now_since_epoch_ns());
     if (compat_) compat_->tick(now_since_epoch_ns());
     publish();
-    take_in();  // what is left where memory ran out before
-    end_if_asked();
+    take_in_and_end();  // what is left where memory ran out before
     serve_all();
   });
 }
@@ -192,8 +191,8 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
       return;
     }
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+    accept(acceptor, is_compat);  // first: for the next one memory may be there
     if (connections_ < static_cast<int>(kMostConnections)) std::make_shared<HttpSession>(*this, std::move(socket), is_compat)->start();
-    accept(acceptor, is_compat);
   });
 }
 
@@ -202,8 +201,11 @@ void Loop::remove(ClientSession* session) {
   if (is_ending_ && !is_over_ && sessions_.empty()) context_.stop();
 }
 
-void Loop::end_if_asked() {
-  if (is_to_end_ && !std::exchange(is_ending_, true)) begin_end();
+/// What came while the rest is taken in is taken in too, as the end is asked for behind it.
+void Loop::take_in_and_end() {
+  const bool is_to_end = is_to_end_;
+  take_in();
+  if (is_to_end && !std::exchange(is_ending_, true)) begin_end();
 }
 
 void Loop::begin_end() {

@@ -89,7 +89,7 @@ class Loop {
   void accept(Acceptor& acceptor, bool is_compat);
   void take_in();
   void serve_all();
-  void end_if_asked();
+  void take_in_and_end();
   void begin_end();
   /// Those that take nothing are not waited for.
   void wait_for_clients();

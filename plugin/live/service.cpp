@@ -82,7 +82,7 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
   if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
-  if (!status.is_ok()) return status;
+  if (!status.is_ok()) notes_.push_back("the live view's address is here only: " + status.message());
   const int problem = start_thread(thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
     remove_url_file(settings.run_folder);
@@ -99,10 +99,10 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   if (!settings.compat_port) return;
   std::uint16_t port = *settings.compat_port;
   const Status status = loop.listen_compat(port);
-  compat_text_ = status.is_ok() ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" + std::to_string(port) +
+  notes_.push_back(status.is_ok() ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" + std::to_string(port) +
                                       " takes no token: every user of this machine can read it" +
                                       (settings.is_control_allowed ? ", and ask the program to generate" : "")
-                                : "no live view for clients of MegatronApp and Megatron's tensor tracer: " + status.message();
+                                : "no live view for clients of MegatronApp and Megatron's tensor tracer: " + status.message());
 }
 
 bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {

@@ -22,7 +22,7 @@ class Service final : public LiveServer {
   Service& operator=(const Service&) = delete;
 
   Status open(const LiveSettings& settings, std::string& url) override;
-  std::string compat_text() const override { return compat_text_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
@@ -40,7 +40,7 @@ class Service final : public LiveServer {
 
   std::shared_ptr<Loop> loop_;  ///< null: was never open
   std::atomic<bool> is_ending_{false}, is_closed_{false};
-  std::string compat_text_;
+  std::vector<std::string> notes_;
   std::string run_folder_;
   pthread_t thread_{};
   pid_t process_ = 0;

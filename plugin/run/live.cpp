@@ -1,6 +1,9 @@
 #include "plugin/run/live.h"
 
+#include <new>
+
 #include "core/lifecycle/module_loader.h"
+#include "plugin/tensors/letter.h"
 
 namespace megascope::run {
 
@@ -25,6 +28,16 @@ Status open_live_view(const std::string& folder, const LiveSettings& settings, L
   status = made->open(settings, url);
   if (status.is_ok()) server = made;
   return status;
+}
+
+void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept {
+  try {
+    tensors::LetterWriter letter;
+    letter.add(tensors::Notice{.wish = 0, .text = text});
+    server.take(LiveKind::kLetter, world_rank, letter.take());
+  } catch (const std::bad_alloc&) {
+    // It is on stderr.
+  }
 }
 
 }  // namespace megascope::run

@@ -202,7 +202,9 @@ void Session::open_live(const ProcessInfo& info) {
     std::string url;
     const Status status = open_live_view(library_folder(), settings, live_, url);
     say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
-    if (const std::string compat = live_ == nullptr ? std::string() : live_->compat_text(); !compat.empty()) say(compat);
+    if (live_ != nullptr) {
+      for (const std::string& note : live_->notes()) say(note);
+    }
   }
   talk_->serve(live_);
   capture_->introduce({.pid = info.pid, .host = info.host, .place = {}});
@@ -316,6 +318,7 @@ void Session::aborting() {
 
 void Session::complain(const std::string& message) {
   if (recorder_ != nullptr ? is_first() : is_first_by_launcher()) say(message);
+  if (live_ != nullptr) show_notice(*live_, facts_.world_rank, message);  // who looks at an empty page reads why
 }
 
 }  // namespace megascope::run

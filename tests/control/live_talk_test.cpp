@@ -41,9 +41,10 @@ struct ScriptedServer final : LiveServer {
   int letters_to_lose = 0;
   bool has_request = false;
   bool has_wishes = true;
+  std::vector<std::string> no_notes;
 
   Status open(const LiveSettings&, std::string&) override { return Status::ok(); }
-  std::string compat_text() const override { return {}; }
+  const std::vector<std::string>& notes() const override { return no_notes; }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override {
     if (kind == LiveKind::kBlock) {
       const StepHeader header = header_of(bytes);

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "live_compat_feed: %s\n", status.message().c_str());
     return 1;
   }
-  std::printf("%s\n%s\n", url.c_str(), feed->service.compat_text().c_str());
+  std::printf("%s\n%s\n", url.c_str(), feed->service.notes().empty() ? "" : feed->service.notes().front().c_str());
   std::fflush(stdout);
   const std::chrono::duration<double> pause(1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
   auto next = std::chrono::steady_clock::now();

@@ -233,6 +233,28 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
   }
 }
 
+TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
+  for (const std::int64_t later_ns : {0L, kSecond}) {
+    Scene scene;
+    scene.say({{"type", "subscribe"}, {"panel", "a view"}, {"what", "tensor"}, {"name", "*"}, {"kind", "actv_out"}, {"view", {{"type", "tile"}, {"tiles", 4}}}});
+    scene.say({{"type", "subscribe"}, {"panel", "steps"}, {"what", "steps"}});
+    for (const char* panel : {"a view", "steps"}) scene.say({{"type", "credit"}, {"panel", panel}, {"frames", 64}});
+    for (std::int64_t step = 0; step < 3; ++step) scene.step(step);
+    scene.hub.end(false, scene.now_ns);
+    scene.now_ns += later_ns;
+    std::vector<std::string> order;
+    Outgoing message;
+    while (scene.hub.next(scene.client, scene.now_ns, message)) {
+      if (!message.is_text) order.push_back(FrameView(message.frame).metadata["panel"]);
+      else if (json::parse(message.text)["type"] == "end") order.push_back("end");
+    }
+    ASSERT_GE(order.size(), 2U);
+    EXPECT_EQ(order.front(), "steps");
+    EXPECT_EQ(order.back(), "end");
+    EXPECT_EQ(std::ranges::count(order, "a view") != 0, later_ns == 0) << "there is no time for all views";
+  }
+}
+
 TEST(LiveHub, EachReasonOfDropsHasItsTurn) {
   Scene scene;
   std::set<std::string> reasons;

@@ -123,6 +123,21 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
   EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
 }
 
+TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
+  constexpr std::uint64_t kCount = (std::uint64_t{1} << 24) + 1;
+  Joined joined;
+  ViewPart one = part(0, 0, 1, {static_cast<float>(kCount), 2, 4096});  // a deviation of 1 from 2
+  one.split_dimension = -1;
+  one.parts = 1;
+  one.full_shape = {1, kCount};
+  one.whole_shape = one.shape = {1, 1};
+  one.columns = 3;
+  one.tile_width = one.tile_extent = kCount;
+  one.stretches = {};
+  joined.add(0, std::move(one), {.reduction = TileReduction::kStd});
+  EXPECT_THAT(joined.whole.at(0)->values, ElementsAre(testing::FloatEq(1)));
+}
+
 TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
   joined.add(0, tiles(0, 1, {6, 4}));

@@ -4,7 +4,13 @@
 #include <atomic>
 #include <thread>
 
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "plugin/tensors/letter.h"
+#include "plugin/tensors/step_block.h"
 
 namespace megascope::live {
 namespace {
@@ -35,6 +41,63 @@ TEST(LiveService, MayBeClosedWhileAnotherThreadHandsOver) {
       other.join();
       EXPECT_FALSE(service.take(LiveKind::kLetter, 0, {}));
     }
+  }
+}
+
+/// What a client of the service reads until it is closed.
+class Reader {
+ public:
+  explicit Reader(const std::string& url) {
+    const std::size_t colon = url.rfind(':');
+    const std::string port = url.substr(colon + 1, url.find('/', colon) - colon - 1);
+    boost::asio::connect(socket_.next_layer(), boost::asio::ip::tcp::resolver(context_).resolve("127.0.0.1", port));
+    socket_.handshake("127.0.0.1", "/ws/v1?token=" + url.substr(url.find('=') + 1));
+  }
+  nlohmann::json end() {
+    boost::beast::flat_buffer buffer;
+    nlohmann::json message;
+    do {
+      buffer.clear();
+      socket_.read(buffer);
+      message = nlohmann::json::parse(boost::beast::buffers_to_string(buffer.data()));
+    } while (message["type"] != "end");
+    return message;
+  }
+
+ private:
+  boost::asio::io_context context_;
+  boost::beast::websocket::stream<boost::asio::ip::tcp::socket> socket_{context_};
+};
+
+TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
+  constexpr int kSteps = 100;
+  tensors::LetterWriter names;
+  for (std::uint64_t key = 1; key <= 3000; ++key) {
+    tensors::TensorName name;
+    name.key = key;
+    name.name = "tensor" + std::to_string(key);
+    names.add(name);
+  }
+  const std::vector<std::byte> letter = names.take();
+  for (int time = 0; time < 20; ++time) {
+    Service service;
+    std::string url;
+    ASSERT_TRUE(service.open(LiveSettings(), url).is_ok());
+    Reader reader(url);
+    for (int step = 0; step < kSteps; ++step) {
+      tensors::StepHeader header;
+      header.slots = tensors::kLeastSlots;
+      header.lowest_step = header.highest_step = step;
+      header.lowest_layout = header.highest_layout = 0;
+      std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
+      tensors::write_block(header, {}, block);
+      ASSERT_TRUE(service.take(LiveKind::kBlock, 0, block));
+      if (step % 10 != 0) continue;
+      ASSERT_TRUE(service.take(LiveKind::kLetter, 0, letter));  // keeps it busy
+    }
+    service.begin_end(false, 500);
+    EXPECT_EQ(reader.end()["steps"], kSteps);
+    service.close(false, 500);
   }
 }
 
