@@ -31,8 +31,12 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
   context.textAlign = "right";
   context.textBaseline = "middle";
+  let free = 0; // where the last name ends: the first one is moved down to be seen
   for (let row = 0; row < cells.rows; row += every) {
-    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + Math.max((row + 0.5) * rowHeight, 6 * ratio), box.x - 6 * ratio);
+    const y = Math.max((row + 0.5) * rowHeight, 6 * ratio);
+    if (y < free) continue;
+    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + y, box.x - 6 * ratio);
+    free = y + 11 * ratio;
   }
 }
 

@@ -1,3 +1,5 @@
+import { short } from "./format";
+
 // Tokens as a reader can see them.
 
 const SIGNS: Record<string, string> = { " ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
@@ -11,9 +13,14 @@ export function visible({ id, text }: { id: number; text: string }): string {
 
 const escaped = (code: number): string => (code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`);
 
-/** "0.31", "1.2e-5" for lists: three digits. */
+/** Of a list below each other: "0.3100", "1.2e−5". */
 export function probability(value: number): string {
   if (Number.isNaN(value)) return "–";
-  if (value === 0) return "0";
-  return value < 1e-3 ? value.toExponential(1).replace("-", "−") : value.toPrecision(3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  return value > 0 && value < 1e-3 ? value.toExponential(1).replace("-", "−") : value.toFixed(4);
 }
+
+/** Of a list: two digits behind the point. */
+export const logit = (value: number): string => (Number.isFinite(value) ? value.toFixed(2).replace("-", "−") : Number.isNaN(value) ? "–" : short(value));
+
+/** "“e”"; of a token that is not known "?". */
+export const quoted = (token: { id: number; text: string } | undefined): string => (token ? `“${visible(token)}”` : "?");

@@ -20,6 +20,9 @@ export function attentionOf(frame: TensorFrame): Attention | undefined {
   return { frame, heads, queries, columns, keys, keysAColumn: frame.view.tile_width ?? 1, firstQuery: keys - queries };
 }
 
+/** Where several tensors of a layer are of the names that are asked for one is shown. */
+const isBefore = (one: TensorFrame, other: TensorFrame): boolean => (one.panel === other.panel ? one.tensor < other.tensor : one.panel < other.panel);
+
 /** The newest view of each layer's attention while the page's request is done; those of others, and of training, are passed over. */
 export class AttentionViews {
   private readonly held = new Map<number, Attention>();
@@ -32,7 +35,7 @@ export class AttentionViews {
     if (keys < state.promptCount || keys > state.promptCount + state.ask.tokens) return false;
     if (state.phase === "finished" && !this.follows(attention, state.count)) return false;
     const same = this.held.get(frame.layer);
-    if (same && same.frame.name !== frame.name && same.frame.step >= frame.step) return false; // of two names the first that came
+    if (same && isBefore(same.frame, frame)) return false;
     this.held.set(frame.layer, attention);
     return true;
   }

@@ -94,6 +94,7 @@ export class Live {
 
   start(): void {
     watch(() => this.url.view, () => this.state.places.length < this.steps.ranks && void this.askPlaces());
+    watch(() => this.url.attention, () => this.attention.clear());
     watch(this.url, () => {
       history.replaceState(null, "", this.page.pathname + this.page.search + writeUrl(this.url));
       this.sync();
