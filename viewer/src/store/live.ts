@@ -166,7 +166,7 @@ export class Live {
       if (isReplaced || wish.what === "tensor" || wish.what === "statistics") this.forget(panel);
       const since = this.since(wish);
       this.connection.send({ type: "subscribe", panel, ...wish, ...(since > 0 ? { since } : {}) });
-      const extra = extraCredits(wish);
+      const extra = extraCredits(panel, wish);
       if (extra > 0) this.connection.send({ type: "credit", panel, frames: extra });
     }
   }
@@ -215,15 +215,18 @@ export class Live {
   private heard(reply: Extract<ServerMessage, { type: "reply" }>): void {
     const begin = performance.now();
     const { generation } = this;
-    if (generation.hear(reply)) {
-      const { number } = generation.state;
-      setTimeout(() => {
-        if (generation.state.number !== number) return;
-        generation.stopWatching();
-        this.sync();
-      }, LAST_VIEW_MS);
-    }
+    if (generation.hear(reply)) this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
     this.loop.invalidate("attention", performance.now() - begin);
+  }
+
+  /** What is computed is not for this page any more, but views may be on their way. */
+  private stopWatching(afterMs: number): void {
+    const { number } = this.generation.state;
+    setTimeout(() => {
+      if (this.generation.state.number !== number) return;
+      this.generation.stopWatching();
+      this.sync();
+    }, afterMs);
   }
 
   private hearWaiting(): void {

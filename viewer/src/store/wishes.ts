@@ -5,8 +5,9 @@ import { MOST_LAYERS, type UrlState } from "./url_state";
 // What is subscribed to, from what the reader looks at: what nobody looks at is not computed.
 
 export const STRIP_PANELS = ["strip-0", "strip-1", "strip-2", "strip-3"];
-export const ATTENTION_PANELS = ["attention-0", "attention-1"];
 const ATTENTION_NAMES = ["*probabilities*", "*scores*"];
+const OWN_ATTENTION = "attention-own"; // of the reader's name
+export const ATTENTION_PANELS = ["attention-0", "attention-1", OWN_ATTENTION];
 const ATTENTION_KIND = "actv_out";
 const FIRST_FAMILY = "*hidden*";
 
@@ -83,7 +84,10 @@ export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = fal
     ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
   ]);
   if (state.view === "generate" && isGenerating) {
-    attentionNames(state, tensors).forEach((name, i) => wishes.set(ATTENTION_PANELS[i], attentionWish(name, state.layer)));
+    for (const name of attentionNames(state, tensors)) {
+      const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the same one when it is learned that there is no other name
+      wishes.set(panel, attentionWish(name, state.layer));
+    }
   }
   if (state.view !== "tensors") return wishes;
   wishes.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
@@ -104,9 +108,12 @@ export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = fal
   return wishes;
 }
 
+const ATTENTION_CREDITS = 6; // tokens come faster than credits: the last one's view is to be among those that are sent
+
 /** More frames than a subscription begins with: a step brings one of each layer. */
-export function extraCredits(wish: Wish): number {
+export function extraCredits(panel: string, wish: Wish): number {
   if (wish.what !== "tensor") return 0;
+  if (ATTENTION_PANELS.includes(panel)) return ATTENTION_CREDITS;
   const layers = wish.layers ? wish.layers[1] - wish.layers[0] + 1 : MOST_LAYERS;
   return Math.min(62, layers);
 }

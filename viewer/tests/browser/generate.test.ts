@@ -62,8 +62,8 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await generated(page, 5);
     const all = mock.received.filter(({ type, panel }) => type === "request" || String(panel).startsWith("attention"));
     expect(all.map(({ type, panel, name, layers }) => [type, panel, name, layers])).toEqual([
-      ["subscribe", "attention-0", "*scores*", [2, 2]], ["credit", "attention-0", undefined, undefined], ["request", undefined, undefined, undefined],
-      ...all.slice(3).map(() => ["credit", "attention-0", undefined, undefined]),
+      ["subscribe", "attention-1", "*scores*", [2, 2]], ["credit", "attention-1", undefined, undefined], ["request", undefined, undefined, undefined],
+      ...all.slice(3).map(() => ["credit", "attention-1", undefined, undefined]),
     ]);
     expect(sent("request")[0]).toMatchObject({ request: "generate", prompts: [PROMPT], tokens: 6, temperature: 0.5, top_k: 5, top_p: 0.9, seed: -3 });
     expect(await page.innerText("[data-phase]")).toBe("Running: 5 of 6 tokens.");
@@ -76,7 +76,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     expect(await page.innerText("[data-phase]")).toBe("Finished: 6 of 6 tokens.");
     await page.waitForSelector(`[data-attention-keys="${PROMPT.length + 5}"]`); // what comes with the last token, too
     await page.waitForTimeout(KEPT_FOR_MS + 500);
-    expect(sent("unsubscribe").map(({ panel }) => panel)).toEqual(["attention-0"]);
+    expect(sent("unsubscribe").map(({ panel }) => panel)).toEqual(["attention-1"]);
     expect(await page.getAttribute("[data-attention-keys]", "data-attention-keys")).toBe(String(PROMPT.length + 5));
     expect(problems).toEqual([]);
     await page.close();

@@ -140,7 +140,8 @@ describe("attention", () => {
     expect(attentionNames(DEFAULTS, there)).toEqual(["*scores*"]);
     expect(attentionNames(DEFAULTS, [...there, { ...there[0], name: "probabilities" }])).toEqual(["*probabilities*"]);
     expect(attentionNames({ ...DEFAULTS, attention: "mine" }, there)).toEqual(["mine"]);
-    expect(wishesFor({ ...DEFAULTS, view: "generate", layer: 2 }, there, true).get("attention-0")).toMatchObject({ name: "*scores*", layers: [2, 2], view: { type: "tile", tiles: 4096 } });
+    expect([...wishesFor({ ...DEFAULTS, view: "generate", attention: "mine" }, there, true).keys()]).toContain("attention-own");
+    expect(wishesFor({ ...DEFAULTS, view: "generate", layer: 2 }, there, true).get("attention-1")).toMatchObject({ name: "*scores*", layers: [2, 2], view: { type: "tile", tiles: 4096 } });
   });
 });
 

@@ -57,7 +57,7 @@ describe("what is asked for", () => {
   });
   it("comes with credits for a whole step", () => {
     const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
-    expect(extraCredits(wishes.get("strip-0")!)).toBe(4);
-    expect(extraCredits(wishes.get("steps")!)).toBe(0);
+    expect(extraCredits("strip-0", wishes.get("strip-0")!)).toBe(4);
+    expect(extraCredits("steps", wishes.get("steps")!)).toBe(0);
   });
 });
