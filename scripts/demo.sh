@@ -1,15 +1,17 @@
 #!/bin/bash
 # Sets up, builds `release` and traces a GPT that trains on four ranks.
 #   scripts/demo.sh [--live] [folder]     where the run folder goes; default build/demo
-# --live: it trains for longer, and a browser can watch.
+# --live: it trains for longer, and a browser can watch; then it generates what the browser asks for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 live=off
+control=off
 steps=40
 if [ "${1:-}" = --live ]; then
   live=0
-  steps=20000
+  control=allow
+  steps=6000
   shift
 fi
 
@@ -33,6 +35,7 @@ mpirun+=(--oversubscribe -n 4)
 
 library=$PWD/$bin/lib/libmegascope.so
 program=("$bin/bin/megascope-gpt" --tp 2 --pp 2 --steps "$steps")
+[ "$live" = off ] || program+=(--serve 1800)
 run_folder=$out/gpt
 number=1
 while [ -e "$run_folder" ]; do  # the library would choose the same free name
@@ -46,12 +49,14 @@ echo
 if [ "$live" = off ]; then
   echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so ${program[*]}"
 else
-  echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so -x MEGASCOPE_LIVE=0 ${program[*]}"
+  echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so -x MEGASCOPE_LIVE=0 -x MEGASCOPE_LIVE_CONTROL=allow \\"
+  echo "    ${program[*]}"
   echo
   echo "demo: open the address that it prints in a browser on this machine; ctrl-C ends it"
 fi
 echo
 OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$PWD/$run_folder" -x MEGASCOPE_LIVE="$live" \
+  -x MEGASCOPE_LIVE_CONTROL="$control" \
   "${program[@]}"
 
 echo

@@ -56,7 +56,12 @@ void Chunk::backward(ChunkState& state, const std::function<void(Bucket&)>& done
 }
 
 Floats Chunk::next_byte_logits(const ChunkState& state) const {
-  return head_->logits_of_row(state.rows.length - 1, state.head);
+  Floats logits;
+  for (int row = state.rows.length - 1; row < state.rows.count(); row += state.rows.length) {
+    const Floats one = head_->logits_of_row(row, state.head);
+    logits.insert(logits.end(), one.begin(), one.end());
+  }
+  return logits;
 }
 
 }  // namespace gpt

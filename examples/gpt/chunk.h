@@ -37,6 +37,7 @@ class Chunk {
   /// From state.gradient, if there is no head, to state.gradient. `done` is called for each bucket of weights that this has
   /// passed, in the same order each time.
   void backward(ChunkState& state, const std::function<void(Bucket&)>& done);
+  /// Behind the last byte of each sequence.
   Floats next_byte_logits(const ChunkState& state) const;
   /// In the order of the layers.
   std::vector<std::unique_ptr<Bucket>> buckets;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "checkpoint.h"
+#include "generation.h"
 #include "matmul.h"
 #include "refusal.h"
 #include "tasks.h"
@@ -14,6 +15,18 @@
 namespace gpt {
 
 namespace {
+
+void generate(const Settings& settings, const Place& place, Pipeline& pipeline) {
+  Generation generation({settings.prompt}, settings.tokens, {.temperature = settings.temperature, .seed = settings.seed});
+  while (!generation.is_done()) {
+    const observe::Region region(observe::kGenerate);
+    generation.next(settings.model, pipeline);
+  }
+  const std::string text = generation.texts().front() + "\n";
+  if (!place.is_world_first) return;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 void run(const Settings& settings) {
   set_up_multiply();
@@ -24,9 +37,8 @@ void run(const Settings& settings) {
   if (!settings.checkpoint.empty())
     write_checkpoint(settings.checkpoint, {.model = settings.model, .step = std::max(first, settings.steps)}, place,
                      pipeline.buckets());
-  if (!settings.is_generating) return;
-  const std::string text = settings.prompt + generate(settings, pipeline) + "\n";
-  if (place.is_world_first) std::fwrite(text.data(), 1, text.size(), stdout);
+  if (settings.is_generating) generate(settings, place, pipeline);
+  if (settings.serve_s > 0) serve(std::max(first, settings.steps), settings, place, pipeline);
 }
 
 int run_program(int argc, char** argv) {

@@ -132,17 +132,17 @@ void Pipeline::wait_for_sends() {
     for (auto& flight : flights) MPI_Waitall(2, flight->sends.data(), MPI_STATUSES_IGNORE);
 }
 
-Floats Pipeline::next_byte_logits(const Bytes& sequence) {
-  const Rows rows{.sequences = 1, .length = static_cast<int>(sequence.size())};
-  Floats logits(kVocabulary);
+Floats Pipeline::next_byte_logits(const Bytes& bytes, int sequences) {
+  const Rows rows{.sequences = sequences, .length = static_cast<int>(bytes.size()) / sequences, .micro_batch = 0};
+  Floats logits(at(sequences) * kVocabulary);
   for (int chunk = 0; chunk < settings_.chunks; ++chunk) {
     auto flight = take_flight(chunk, rows);
-    flight->state.inputs = sequence;
+    flight->state.inputs = bytes;
     pass_forward({Action::Kind::kForward, 0, chunk}, *flight);
     if (is_last(chunk)) logits = chunks_[at(chunk)]->next_byte_logits(flight->state);
     free_[at(chunk)].push_back(std::move(flight));
   }
-  MPI_Bcast(logits.data(), kVocabulary, MPI_FLOAT, place_.pp.size - 1, place_.pp.comm);
+  MPI_Bcast(logits.data(), static_cast<int>(logits.size()), MPI_FLOAT, place_.pp.size - 1, place_.pp.comm);
   wait_for_sends();
   return logits;
 }

@@ -20,8 +20,9 @@ class Pipeline : private Inbox {
   /// All micro-batches of a step, forth and back; gradients are then sums over the replicas. Returns this replica's mean loss
   /// on the last stage, 0 on the others.
   double run(int step, const Text& text);
-  /// Forth only, one sequence of at most model.sequence bytes: logits of the byte after it, on every rank.
-  Floats next_byte_logits(const Bytes& sequence);
+  /// Forth only, so many sequences one behind the other, of the same length, at most model.sequence bytes: [sequences, kVocabulary]
+  /// logits of the bytes after them, on every rank.
+  Floats next_byte_logits(const Bytes& bytes, int sequences);
   /// All weights of this rank.
   std::vector<Bucket*> buckets() const;
 

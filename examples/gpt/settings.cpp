@@ -54,6 +54,8 @@ void add_run_options(CLI::App& app, Settings& settings) {
       ->each([&settings](const std::string&) { settings.is_generating = true; });
   app.add_option("--tokens", settings.tokens, "Bytes to generate")->check(CLI::Range(1, kMost));
   app.add_option("--temperature", settings.temperature, "0: always the likeliest byte")->check(CLI::Range(0.0, 100.0));
+  app.add_option("--serve", settings.serve_s, "Then answer clients of MegaScope's live view until they ask nothing for so many seconds")
+      ->check(CLI::Range(0, 86400));
 }
 
 ModelShape with_defaults(ModelShape model) {
@@ -92,11 +94,10 @@ void check_world(const Settings& settings) {
 void check_size(const Settings& settings) {
   const ModelShape& model = settings.model;
   const double layers = 1.0 * model.layers / settings.pp;
-  const double largest = 1.0 * settings.micro_batch_size() * model.sequence *
-                         std::max({1.0 * model.ffn, 3.0 * model.hidden, 1.0 * model.heads * model.sequence});
+  const double largest = largest_array(model, settings.micro_batch_size());
   const double weights = layers / settings.tp * model.hidden * (4.0 * model.hidden + 2.0 * model.ffn);
   const double memory_bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (largest > 2e9 || 1.0 * model.ffn * model.hidden > 1e8 || 16.0 * (weights + layers * largest) > memory_bytes)
+  if (largest > kMostElements || 1.0 * model.ffn * model.hidden > 1e8 || 16.0 * (weights + layers * largest) > memory_bytes)
     throw Refusal("a model or micro-batch of this size does not fit");
 }
 
@@ -119,6 +120,10 @@ void check_splits(const Settings& settings) {
 }
 
 }  // namespace
+
+double largest_array(const ModelShape& model, int sequences) {
+  return 1.0 * sequences * model.sequence * std::max({1.0 * model.ffn, 3.0 * model.hidden, 1.0 * model.heads * model.sequence});
+}
 
 Settings read_settings(int argc, char** argv, std::string& help) {
   Settings settings;

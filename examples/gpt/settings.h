@@ -55,8 +55,13 @@ struct Settings {
   std::string prompt;
   int tokens = 128;  // to generate
   float temperature = 0;  // 0: always the likeliest byte
+  int serve_s = 0;        // answers requests until none came for so long; 0: does not
   int micro_batch_size() const { return batch / (dp * micro_batches); }
 };
+
+/// Elements of the largest array of a pass of so many sequences: counted in int.
+double largest_array(const ModelShape& model, int sequences);
+inline constexpr double kMostElements = 2e9;
 
 /// The command line with defaults filled in and every split checked; with --load the model is the checkpoint's.
 /// Collective over the world. Throws Refusal. For --help returns the text in `help` and nothing else.

@@ -211,10 +211,10 @@ TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
   EXPECT_EQ(scene.texts().back()["steps"], 3);
 }
 
-TEST(LiveHub, AnAlertNamesNoRankWhereSeveralHoldTheTensor) {
-  for (const std::uint32_t parts : {1U, 2U}) {
+TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
+  for (const std::uint32_t rank : {3U, 1U}) {
     Scene scene;
-    tensors::TensorSlot slot{.key = 7, .owner = 3, .parts = parts, .wanted_parts = parts, .statistics = {}};
+    tensors::TensorSlot slot{.key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
     const float bad = std::numeric_limits<float>::quiet_NaN();
     const std::array<std::uint64_t, 1> extents{1};
     const std::array<std::int64_t, 1> strides{1};
@@ -229,7 +229,7 @@ TEST(LiveHub, AnAlertNamesNoRankWhereSeveralHoldTheTensor) {
     const std::vector<json> texts = scene.texts();
     const auto alert = std::ranges::find_if(texts, [](const json& text) { return text["type"] == "alert"; });
     ASSERT_NE(alert, texts.end());
-    EXPECT_EQ((*alert)["ranks"], parts == 1 ? json{3} : json::array());
+    EXPECT_EQ((*alert)["ranks"], json{rank});
   }
 }
 

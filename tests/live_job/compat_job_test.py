@@ -6,7 +6,6 @@
 
 import collections
 import pathlib
-import re
 import sys
 import threading
 import time
@@ -22,21 +21,6 @@ LIBRARY, GPT, *LAUNCHER = sys.argv[1:]
 LAYERS, SEQUENCES, TOKENS, GROUPS, QUERIES, SIZE = 4, 2, 16, 2, 2, 8
 SHAPE = ["--layers", LAYERS, "--hidden", "32", "--heads", "4", "--kv-heads", "2", "--sequence", TOKENS, "--batch", "4", "--micro-batches", "2"]
 MOST_S = 60
-
-
-class Place:
-    def __init__(self, port):
-        self.port = port
-
-
-def compat_port(job):
-    until = time.monotonic() + MOST_S
-    while time.monotonic() < until:
-        found = re.search(r"ws://localhost:(\d+)", "\n".join(job.errors))
-        if found:
-            return int(found[1])
-        time.sleep(0.05)
-    raise AssertionError(job.errors)
 
 
 def strips(values, count):
@@ -74,7 +58,7 @@ class OfATrainingGpt(unittest.TestCase):
             watcher = threading.Thread(target=self.watch, args=(job, frames, has_enough))
             watcher.start()
             try:
-                page = reference_client(Place(compat_port(job)))
+                page = reference_client(job.compat_place())
                 page.say(type="run_training_step", visualization_flags=flags("QKV_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul"), disturbance_configs={},
                          compressor_config=pixels(12, 8))
                 self.assertEqual(page.receive(), {"type": "start", "micro_batch_size": SEQUENCES, "seq_length": TOKENS, "num_layers": LAYERS})

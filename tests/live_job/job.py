@@ -7,6 +7,8 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
+import types
 
 
 class Job:
@@ -42,6 +44,16 @@ class Job:
             raise AssertionError(f"no URL: {self.errors}")
         self.port, self.token = int(found[1]), found[2]
         return self
+
+    def compat_place(self):
+        """Where clients of MegatronApp connect; has a `port`."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            found = re.search(r"ws://localhost:(\d+)", "\n".join(self.errors))
+            if found:
+                return types.SimpleNamespace(port=int(found[1]))
+            time.sleep(0.05)
+        raise AssertionError(self.errors)
 
     def end(self, most_s=120):
         """Waits for its end; the exit code."""

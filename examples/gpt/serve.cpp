@@ -1,0 +1,128 @@
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "generation.h"
+#include "refusal.h"
+#include "tasks.h"
+
+namespace gpt {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::chrono::milliseconds kPause(20);  // between two looks for a request
+constexpr std::size_t kMostPrompts = 16;
+constexpr int kMostTokens = 4096;
+constexpr std::size_t kShown = 20;  // candidates
+
+/// Bytes that are no UTF-8 alone become U+FFFD.
+void reply(const Json& answer) { megascope_reply(answer.dump(-1, ' ', false, Json::error_handler_t::replace).c_str()); }
+
+Json token_json(std::uint8_t byte) { return {{"id", byte}, {"token", std::string(1, static_cast<char>(byte))}}; }
+
+Json candidate_json(const Candidate& candidate) {
+  Json json = token_json(candidate.byte);
+  json["logit"] = candidate.logit;
+  json["probability"] = candidate.probability;
+  return json;
+}
+
+Json start_json(const Json& id, const std::vector<std::string>& prompts, const Settings& settings) {
+  Json all = Json::array();
+  for (const std::string& prompt : prompts) {
+    Json& tokens = all.emplace_back(Json::array());
+    for (const char byte : prompt) tokens.push_back(token_json(static_cast<std::uint8_t>(byte)));
+  }
+  return {{"id", id}, {"type", "start"}, {"prompts", all}, {"layers", settings.model.layers}};
+}
+
+Json choices_json(const Json& id, const std::vector<Choice>& choices) {
+  Json sampled = Json::array();
+  Json top = Json::array();
+  for (const Choice& choice : choices) {
+    sampled.push_back(candidate_json(choice.taken));
+    Json& shown = top.emplace_back(Json::array());
+    for (std::size_t i = 0; i < kShown; ++i) shown.push_back(candidate_json(choice.ranked[i]));
+  }
+  return {{"id", id}, {"type", "token"}, {"sampled", sampled}, {"top", top}};
+}
+
+/// All ranks get the same requests, behind the same begin of a step; one of them answers.
+class Server {
+ public:
+  Server(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline)
+      : step_(first_step), settings_(settings), is_speaker_(place.is_world_first), pipeline_(pipeline) {}
+
+  /// False: there was nothing to answer.
+  bool answer_one() {
+    const std::optional<Json> request = next();
+    if (!request) return false;
+    const Json id = request->value("id", Json());
+    try {
+      if (const std::string type = request->value("type", ""); type != "generate") throw Refusal("requests of type \"" + type + "\" are not known here");
+      generate(id, *request);
+    } catch (const Refusal& refusal) {
+      say({{"id", id}, {"type", "error"}, {"message", refusal.what()}});
+    } catch (const Json::exception& error) {
+      say({{"id", id}, {"type", "error"}, {"message", error.what()}});
+    }
+    return true;
+  }
+
+ private:
+  std::optional<Json> next() {
+    const observe::Step step(step_++);
+    std::array<char, 4097> text{};
+    const std::size_t length = megascope_request_poll(text.data(), text.size());
+    if (length == 0) return std::nullopt;
+    Json request = Json::parse(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), nullptr, /*allow_exceptions=*/false);
+    return request.is_object() ? std::optional(std::move(request)) : std::nullopt;
+  }
+
+  void generate(const Json& id, const Json& request) {
+    const auto prompts = request.at("prompts").get<std::vector<std::string>>();
+    const int tokens = request.value("tokens", 64);
+    if (prompts.empty() || prompts.size() > kMostPrompts) throw Refusal("this program takes 1 to " + std::to_string(kMostPrompts) + " prompts at a time");
+    for (const std::string& prompt : prompts)
+      if (prompt.empty()) throw Refusal("a prompt is empty");
+    if (largest_array(settings_.model, static_cast<int>(prompts.size())) > kMostElements) throw Refusal("so many prompts do not fit");
+    if (tokens < 1 || tokens > kMostTokens) throw Refusal("this program generates 1 to " + std::to_string(kMostTokens) + " tokens at a time");
+    Generation generation(prompts, tokens, {.temperature = request.value("temperature", 1.0F), .top_k = request.value("top_k", 0),
+                                            .top_p = request.value("top_p", 0.0F), .seed = request.value("seed", std::uint64_t{0})});
+    say(start_json(id, prompts, settings_));
+    while (!generation.is_done()) {
+      const observe::Step step(step_++);
+      const observe::Region region(observe::kGenerate);
+      const std::vector<Choice> choices = generation.next(settings_.model, pipeline_);
+      if (is_speaker_) reply(choices_json(id, choices));
+    }
+    say({{"id", id}, {"type", "finish"}, {"text", generation.texts()}});
+  }
+
+  void say(const Json& answer) const {
+    if (is_speaker_) reply(answer);
+  }
+
+  int step_;
+  const Settings& settings_;
+  bool is_speaker_;
+  Pipeline& pipeline_;
+};
+
+}  // namespace
+
+void serve(int first_step, const Settings& settings, const Place& place, Pipeline& pipeline) {
+  Server server(first_step, settings, place, pipeline);
+  for (int idle = 0; idle * kPause < std::chrono::seconds(settings.serve_s); ++idle) {
+    if (server.answer_one()) idle = 0;
+    std::this_thread::sleep_for(kPause);
+    MPI_Barrier(MPI_COMM_WORLD);  // no rank counts pauses for itself
+  }
+}
+
+}  // namespace gpt
