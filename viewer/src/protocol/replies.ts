@@ -16,7 +16,7 @@ export interface Candidate extends Token {
 export type Reply =
   | { kind: "waiting"; before: number }
   | { kind: "start"; prompt: Token[]; layers: number }
-  | { kind: "token"; sampled: Candidate; top: Candidate[] }
+  | { kind: "token"; sampled: Candidate; top: Candidate[]; step: number } // step: that it was computed in; NaN: not told
   | { kind: "finish"; text: string }
   | { kind: "error"; message: string };
 
@@ -58,7 +58,7 @@ export function readReply(message: Extract<ServerMessage, { type: "reply" }>): R
       return { kind: "start", prompt: listOf(first(message, "prompts"), "the prompt", readToken), layers: numberOr(message.layers, 0) };
     case "token": {
       const top = message.top === undefined ? [] : listOf(first(message, "top"), "top", readCandidate);
-      return { kind: "token", sampled: readCandidate(first(message, "sampled")), top: top.filter(({ id }) => id >= 0).slice(0, MOST_CANDIDATES) };
+      return { kind: "token", sampled: readCandidate(first(message, "sampled")), top: top.filter(({ id }) => id >= 0).slice(0, MOST_CANDIDATES), step: numberOr(message.step, NaN) };
     }
     case "finish":
       return { kind: "finish", text: Array.isArray(message.text) ? String(message.text[0] ?? "") : "" };

@@ -9,15 +9,17 @@ export interface Attention {
   columns: number;
   keys: number; // behind the columns
   keysAColumn: number;
-  firstQuery: number; // position of the first query: the queries are the last positions of the keys
 }
+
+/** How many tokens the text had that was computed: the keys and the queries are its last ones, as a model looks back only so far. */
+export const lengthOf = ({ frame, keys }: Attention, { lengthLessStep }: Generation): number => (Number.isNaN(lengthLessStep) ? keys : frame.step + lengthLessStep);
 
 /** undefined: what has no queries and keys. */
 export function attentionOf(frame: TensorFrame): Attention | undefined {
   const [columns, queries, heads = 1] = [...frame.shape].reverse();
   const keys = frame.fullShape.at(-1) ?? columns;
   if (!(columns > 0) || !(queries > 0) || heads < 1 || keys < queries) return undefined;
-  return { frame, heads, queries, columns, keys, keysAColumn: frame.view.tile_width ?? 1, firstQuery: keys - queries };
+  return { frame, heads, queries, columns, keys, keysAColumn: frame.view.tile_width ?? 1 };
 }
 
 /** Where several tensors of a layer are of the names that are asked for one is shown. */
@@ -28,12 +30,13 @@ export class AttentionViews {
   private readonly held = new Map<number, Attention>();
 
   /** False: it is none of the request's. */
-  add(frame: TensorFrame, { state }: Generation): boolean {
+  add(frame: TensorFrame, generation: Generation): boolean {
+    const { state } = generation;
     const attention = attentionOf(frame);
-    if (!attention || !state.ask || !["running", "finished"].includes(state.phase)) return false;
-    const { keys } = attention;
-    if (keys < state.promptCount || keys > state.promptCount + state.ask.tokens) return false;
-    if (state.phase === "finished" && !this.follows(attention, state.count)) return false;
+    if (!attention || !["running", "finished"].includes(state.phase)) return false;
+    const length = lengthOf(attention, generation);
+    if (!state.ask || attention.keys > length || length < state.promptCount || length >= state.promptCount + state.ask.tokens) return false;
+    if (state.phase === "finished" && Number.isNaN(generation.lengthLessStep) && !this.goesOn(attention, state.count)) return false;
     const same = this.held.get(frame.layer);
     if (same && isBefore(same.frame, frame)) return false;
     this.held.set(frame.layer, attention);
@@ -50,9 +53,9 @@ export class AttentionViews {
     this.held.clear();
   }
 
-  /** What comes behind the end is ours if it goes on as before: a step a token. */
-  private follows({ frame, keys }: Attention, count: number): boolean {
+  /** Where steps are not told: what comes behind the end is ours if it goes on as before, a step a token. */
+  private goesOn({ frame, keys }: Attention, count: number): boolean {
     const [one] = this.held.values();
-    return one ? frame.step - keys === one.frame.step - one.keys : keys >= count - 1;
+    return one ? frame.step - keys === one.frame.step - one.keys : keys === count - 1;
   }
 }

@@ -28,6 +28,8 @@ const NONE: GenerationState = { phase: "none", before: 0, problem: "", ask: null
 export class Generation {
   readonly state: GenerationState = shallowReactive({ ...NONE });
   readonly entries: Entry[] = []; // state.count of them; grows at the end
+  /** A step's number and this are how many tokens the text had that it computed; NaN: the program does not tell. */
+  lengthLessStep = NaN;
   private id = "";
   private isWatched = false;
 
@@ -49,6 +51,7 @@ export class Generation {
   begin(ask: Ask): string {
     const number = this.state.number + 1;
     this.entries.length = 0;
+    this.lengthLessStep = NaN;
     Object.assign(this.state, NONE, { phase: "asked", ask, number });
     this.isWatched = true;
     return (this.id = `${this.name}-${number}`);
@@ -95,6 +98,7 @@ export class Generation {
         return;
       case "token": {
         const { probability, logit, ...token } = reply.sampled;
+        this.lengthLessStep = entries.length - reply.step;
         entries.push({ ...token, chosen: { probability, logit, top: reply.top } });
         Object.assign(state, { phase: "running", count: entries.length });
         return;

@@ -5,7 +5,7 @@ import { isSymmetric } from "../scale/colours";
 import { short } from "../scale/format";
 import { scaleFor } from "../scale/value_scale";
 import { quoted, visible } from "../scale/visible";
-import type { Attention } from "../store/attention_views";
+import { lengthOf, type Attention } from "../store/attention_views";
 import { entryShown } from "../store/generation";
 import type { Live } from "../store/live";
 
@@ -21,7 +21,12 @@ interface HeadMatrix {
   nan: number;
   infinite: number;
 }
-export type AttentionHeat = HeatData & HeadMatrix;
+/** Positions in the text of the first query and the first key. */
+interface Positions {
+  firstQuery: number;
+  firstKey: number;
+}
+export type AttentionHeat = HeatData & HeadMatrix & Positions;
 
 /** Position of the query whose row belongs to a token: of a generated one the query that it was chosen at, of the prompt's its own. */
 export const queryOf = (live: Live, entry: number): number => (live.generation.entries[entry]?.chosen ? entry - 1 : entry);
@@ -33,7 +38,7 @@ let made: HeadMatrix | undefined;
 /** Made once for a frame and a head. */
 function matrixOf(attention: Attention, head: number): HeadMatrix {
   if (made?.attention === attention && made.head === head) return made;
-  const { frame, queries, columns, keysAColumn, firstQuery } = attention;
+  const { frame, queries, columns, keysAColumn, keys } = attention;
   const from = head * queries * columns;
   const values = new Float32Array(queries * columns);
   const isKnown = new Uint8Array(values.length).fill(1);
@@ -42,7 +47,7 @@ function matrixOf(attention: Attention, head: number): HeadMatrix {
     for (let column = 0; column < columns; column++, i++) {
       const value = elementAt(frame, from + i);
       values[i] = value;
-      const isBehind = column * keysAColumn > firstQuery + query;
+      const isBehind = column * keysAColumn > keys - queries + query;
       if (value === -Infinity || (isBehind && (value === 0 || value <= MASK))) {
         isKnown[i] = 0;
         hasMasked = true;
@@ -64,36 +69,42 @@ export function attentionHeat(live: Live): AttentionHeat | null {
   const { matrix, range } = head;
   const { entries } = live.generation;
   const name = (position: number): string => (entries[position] ? visible(entries[position]) : "");
-  const { firstQuery, keysAColumn } = attention;
+  const length = lengthOf(attention, live.generation);
+  const [firstQuery, firstKey] = [length - attention.queries, length - attention.keys];
   const row = queryOf(live, entryShown(live.url.token, entries.length)) - firstQuery;
   return {
     ...head,
+    firstQuery,
+    firstKey,
     cells: cellsOf(matrix),
     scale: scaleFor(live.url.attentionScale, range, isSymmetric(live.url.palette)),
     rowNames: Array.from({ length: matrix.rows }, (_, i) => name(firstQuery + i)),
-    columnNames: Array.from({ length: matrix.columns }, (_, i) => name(i * keysAColumn)),
+    columnNames: Array.from({ length: matrix.columns }, (_, i) => name(firstKey + i * attention.keysAColumn)),
     marked: row >= 0 && row < matrix.rows ? { row, column: -1 } : undefined,
-    describe: (query, column) => describe(live, attention, matrix, query, column),
+    describe: (query, column) => describe(live, { attention, matrix, firstQuery, firstKey }, query, column),
   };
 }
 
 const place = (live: Live, position: number): string => `${quoted(live.generation.entries[position])} (${position})`;
 
-function keysOf(live: Live, { keysAColumn, keys }: Attention, column: number): string {
+type Seen = Pick<AttentionHeat, "attention" | "matrix" | "firstQuery" | "firstKey">;
+
+function keysOf(live: Live, { attention: { keysAColumn, keys }, firstKey }: Seen, column: number): string {
   const first = column * keysAColumn;
-  if (keysAColumn === 1) return place(live, first);
-  return `the largest of keys ${first}–${Math.min(keys, first + keysAColumn) - 1}`;
+  if (keysAColumn === 1) return place(live, firstKey + first);
+  return `the largest of keys ${firstKey + first}–${firstKey + Math.min(keys, first + keysAColumn) - 1}`;
 }
 
-function describe(live: Live, attention: Attention, { columns, values, isKnown }: Matrix, query: number, column: number): string {
+function describe(live: Live, seen: Seen, query: number, column: number): string {
+  const { columns, values, isKnown } = seen.matrix;
   const at = query * columns + column;
   const masked = isKnown && !isKnown[at] ? ", masked" : "";
-  return `query ${place(live, attention.firstQuery + query)} → key ${keysOf(live, attention, column)}: ${short(values[at])}${masked}`;
+  return `query ${place(live, seen.firstQuery + query)} → key ${keysOf(live, seen, column)}: ${short(values[at])}${masked}`;
 }
 
 /** Where the row of the token that is shown looks most: "“x” (7) was chosen at “w” (6), which looks most at “H” (0) 0.31, …". */
 export function lookedAt(live: Live, heat: AttentionHeat): string {
-  const { matrix, attention, marked } = heat;
+  const { matrix, marked } = heat;
   const entry = entryShown(live.url.token, live.generation.entries.length);
   if (entry < 0) return "";
   const token = place(live, entry);
@@ -104,5 +115,5 @@ export function lookedAt(live: Live, heat: AttentionHeat): string {
   const most = row.filter((column) => isKnown(column) && !Number.isNaN(value(column))).sort((a, b) => value(b) - value(a)).slice(0, 3);
   const query = queryOf(live, entry);
   const who = query === entry ? `Query ${token} looks` : `${token} was chosen at ${place(live, query)}, which looks`;
-  return `${who} most at ${most.map((column) => `${keysOf(live, attention, column)} ${short(Number(value(column).toPrecision(3)))}`).join(", ")}`;
+  return `${who} most at ${most.map((column) => `${keysOf(live, heat, column)} ${short(Number(value(column).toPrecision(3)))}`).join(", ")}`;
 }

@@ -18,7 +18,19 @@ const CASES = [
   { name: "tensors, 4 × 1 layer of 4096 × 96", hash: "#view=tensors&layers=0-0", model: { length: 4096, hidden: 192 } },
 ];
 
-async function measure(browser, { name, hash, model }) {
+/** Begins a text and makes so many of its tokens. */
+async function generate(page, mock, tokens) {
+  await page.fill("[data-prompt]", "The GNU Lesser General Public License ".repeat(2));
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-phase=waiting]");
+  mock.step(1);
+  for (let i = 0; i < tokens; i += 50) {
+    mock.step(50);
+    await page.waitForTimeout(100);
+  }
+}
+
+async function measure(browser, { name, hash, model, tokens = 0 }) {
   const mock = await startMock({ page: PAGE, isStill: true, ...model });
   mock.step(1000);
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
@@ -26,6 +38,7 @@ async function measure(browser, { name, hash, model }) {
   await page.waitForSelector("[data-connection=connected]");
   await page.waitForTimeout(1500);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  if (tokens) await generate(page, mock, tokens);
   mock.run(10);
   await page.waitForTimeout(2000);
   const session = await page.context().newCDPSession(page);

@@ -166,6 +166,21 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await page.close();
   });
 
+  it("knows which tokens attention is of when the text is longer than the model looks back", async () => {
+    const looking = await mockOf({ control: { generate: true }, window: 4 });
+    looking.step(5);
+    const { page } = await open(browser, looking, "#view=generate&tokens=4&prompt=Hi%20you");
+    await page.click("[data-generate]");
+    await phase(page, "waiting");
+    looking.step(5);
+    await phase(page, "finished");
+    await page.waitForSelector("[data-first-key='5']"); // of the text with 9 tokens
+    await cursorTo(page, "attention", 3, 3);
+    expect((await told(page)).replace(/: .*/, "")).toBe("query “t” (8) → key “u” (5)");
+    await page.close();
+    await looking.close();
+  });
+
   it("is used by keys alone, and follows the newest token until another is chosen", async () => {
     const { page, problems } = await open(browser, mock, "#view=generate");
     const names: string[] = [];

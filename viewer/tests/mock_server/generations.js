@@ -7,7 +7,7 @@ const MOST_WAITING = 8;
 export class Generations {
   waiting = [];
   under = null; // { message, say, tokens, made }
-  length = 0; // of the text that is computed in this step; 0: none
+  length = 0; // of what is computed in this step; 0: none
 
   ask(message, say, control) {
     const reply = (kind, fields) => say({ type: "reply", id: message.id, reply: kind, ...fields });
@@ -21,13 +21,17 @@ export class Generations {
     this.waiting = this.waiting.filter((one) => one.say !== say);
     if (this.under?.say === say) this.under.reply = () => undefined;
   }
+  /** window: how many tokens the model looks back at most. */
+  constructor(window) {
+    this.window = window;
+  }
   /** A step begins: what is computed in it is of this text. */
   before() {
-    this.length = this.under ? this.under.tokens.length + this.under.made : 0;
+    this.length = this.under ? Math.min(this.window, this.under.tokens.length + this.under.made) : 0;
   }
   /** A step has ended: a token is made of it, or the next request begins. */
-  after() {
-    if (this.under) this.#goOn(this.under);
+  after(step) {
+    if (this.under) this.#goOn(this.under, step);
     else if (this.waiting.length) this.#begin(this.waiting.shift());
   }
 
@@ -38,9 +42,9 @@ export class Generations {
     this.under = one;
     return undefined;
   }
-  #goOn(one) {
+  #goOn(one, step) {
     const { sampled, top } = generated(one.made++);
-    one.reply("token", { sampled: [sampled], top: [top] });
+    one.reply("token", { step, sampled: [sampled], top: [top] });
     if (one.made < one.message.tokens) return;
     one.reply("finish", { text: [one.message.prompts[0]] });
     this.under = null;

@@ -10,12 +10,12 @@ const NAN = NaN;
 const INF = Infinity;
 
 /** A page with the text "ab", of the prompt, and "c", and one view of it: heads of queries × keys. */
-function liveWith(heads: number[][][], head = 0, chosen = -1): Live {
+function liveWith(heads: number[][][], head = 0, chosen = -1, lengthLessStep = NaN): Live {
   const shape = [1, heads.length, heads[0].length, heads[0][0].length];
   const frame = { layer: 0, step: 4, shape, fullShape: shape, view: { type: "tile", tile_width: 1 }, elements: Float32Array.from(heads.flat(2)), scale: 1 };
   const attention = attentionOf(frame as unknown as TensorFrame)!;
   const entries = [..."abc"].map((text, i) => ({ id: text.charCodeAt(0), text, chosen: i < 2 ? null : { probability: 1, logit: 0, top: [] } }));
-  return { url: { ...DEFAULTS, head, token: chosen }, generation: { entries }, attention: { of: (layer: number) => (layer === 0 ? attention : undefined) } } as unknown as Live;
+  return { url: { ...DEFAULTS, head, token: chosen }, generation: { entries, lengthLessStep }, attention: { of: (layer: number) => (layer === 0 ? attention : undefined) } } as unknown as Live;
 }
 
 it("leaves out what is masked: 0, −10000 and less behind the query, −∞ anywhere; what is no number is counted", () => {
@@ -39,6 +39,14 @@ it("marks the row of a token: of a generated one where it was chosen", () => {
   expect([[0, 1, 2].map((entry) => queryOf(first, entry)), [0, 1].map((query) => entryOf(first, query))]).toEqual([[0, 1, 1], [0, 2]]);
   const last = liveWith([[[0.25, 0.75]]], 0, 0); // only the newest query is computed
   expect([attentionHeat(last)!.marked, attentionHeat(liveWith([[[0.25, 0.75]]]))!.marked]).toEqual([undefined, { row: 0, column: -1 }]);
+});
+
+it("begins where the model looks back to, as the step tells", () => {
+  const live = liveWith([[[0.25, 0], [0.5, 0.125]]], 0, -1, 3 - 4 - 1); // of the text's two first tokens: step 4 is of length 2
+  expect(attentionHeat(live)).toMatchObject({ firstQuery: 0, firstKey: 0 });
+  const later = liveWith([[[1]]], 0, -1, -2);
+  expect(attentionHeat(later)).toMatchObject({ firstQuery: 1, firstKey: 1, rowNames: ["b"], columnNames: ["b"], marked: { row: 0, column: -1 } });
+  expect(attentionHeat(later)!.describe(0, 0)).toBe("query “b” (1) → key “b” (1): 1");
 });
 
 it("has no more heads than there are", () => expect(attentionHeat(liveWith([[[1]], [[2]]], 7))!.head).toBe(1));

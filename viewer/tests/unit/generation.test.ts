@@ -3,7 +3,7 @@ import type { TensorFrame } from "../../src/protocol/frame";
 import { controlOf, requestOf, type ServerMessage } from "../../src/protocol/messages";
 import { readReply } from "../../src/protocol/replies";
 import { logit, probability, visible } from "../../src/scale/visible";
-import { AttentionViews, attentionOf } from "../../src/store/attention_views";
+import { AttentionViews, attentionOf, lengthOf } from "../../src/store/attention_views";
 import { entryShown, Generation } from "../../src/store/generation";
 import { DEFAULTS } from "../../src/store/url_state";
 import { attentionNames, wishesFor } from "../../src/store/wishes";
@@ -19,8 +19,9 @@ describe("an answer of the program", () => {
   it("is read of the first prompt; candidates that lack are left out", () => {
     expect(readReply(start)).toEqual({ kind: "start", prompt: [{ id: 72, text: "H" }, { id: 105, text: "i" }], layers: 4 });
     expect(readReply(made(97))).toEqual({
-      kind: "token", sampled: { id: 97, text: "a", logit: 0.5, probability: 0.25 }, top: [{ id: 98, text: "b", logit: 1, probability: 0.75 }],
+      kind: "token", sampled: { id: 97, text: "a", logit: 0.5, probability: 0.25 }, top: [{ id: 98, text: "b", logit: 1, probability: 0.75 }], step: NaN,
     });
+    expect(readReply({ ...made(97), step: 12 })).toMatchObject({ step: 12 });
     expect(readReply(reply("finish", { text: ["Hia"] }))).toEqual({ kind: "finish", text: "Hia" });
     expect(readReply(reply("later"))).toBeUndefined();
   });
@@ -99,8 +100,8 @@ describe("attention", () => {
     return generation;
   };
   it("has the last queries of its keys, whichever of them are computed", () => {
-    expect(attentionOf(frame(1, 5))).toMatchObject({ heads: 2, queries: 5, columns: 5, keys: 5, keysAColumn: 1, firstQuery: 0 });
-    expect(attentionOf(frame(1, 5, { shape: [1, 2, 1, 5] }))).toMatchObject({ queries: 1, keys: 5, firstQuery: 4 });
+    expect(attentionOf(frame(1, 5))).toMatchObject({ heads: 2, queries: 5, columns: 5, keys: 5, keysAColumn: 1 });
+    expect(attentionOf(frame(1, 5, { shape: [1, 2, 1, 5] }))).toMatchObject({ queries: 1, keys: 5 });
     expect(attentionOf(frame(1, 5, { shape: [2, 10, 5], fullShape: [2, 10, 10], view: { type: "tile", tile_width: 2 } }))).toMatchObject({ columns: 5, keys: 10, keysAColumn: 2 });
     for (const shape of [[], [5], [0, 5], [5, 0], [2, 7, 5]]) expect(attentionOf(frame(1, 5, { shape })), String(shape)).toBeUndefined();
   });
@@ -111,8 +112,8 @@ describe("attention", () => {
     generation.begin(ASK);
     expect(views.add(frame(1, 2), generation)).toBe(false);
     generation.hear(start);
-    expect([1, 2, 5, 6].map((keys) => views.add(frame(1, keys), generation))).toEqual([false, true, true, false]);
-    expect([views.of(0)?.keys, views.of(1), views.layers()]).toEqual([5, undefined, [0]]);
+    expect([1, 2, 4, 5].map((keys) => views.add(frame(1, keys), generation))).toEqual([false, true, true, false]);
+    expect([views.of(0)?.keys, views.of(1), views.layers()]).toEqual([4, undefined, [0]]);
   });
   it("that comes behind the end is taken if it goes on as before", () => {
     const generation = running();
@@ -123,6 +124,18 @@ describe("attention", () => {
     expect([frame(12, 4), frame(14, 4), frame(20, 3)].map((one) => views.add(one, generation))).toEqual([true, false, false]);
     views.clear();
     expect([frame(20, 3), frame(20, 4)].map((one) => views.add(one, generation))).toEqual([false, true]);
+  });
+  it("is of the text up to the token of its step, where steps are told: a model may look back less far", () => {
+    const generation = running();
+    const views = new AttentionViews();
+    generation.hear({ ...made(97), step: 20 });
+    expect([frame(19, 1), frame(20, 2), frame(21, 2), frame(22, 5), frame(23, 2)].map((one) => views.add(one, generation))).toEqual([false, true, true, false, false]);
+    expect(lengthOf(views.of(0)!, generation)).toBe(3);
+    for (const step of [21, 22]) generation.hear({ ...made(97), step });
+    generation.hear(reply("finish"));
+    expect([views.add(frame(30, 2), generation), views.add(frame(22, 2), generation), lengthOf(views.of(0)!, generation)]).toEqual([false, true, 4]);
+    generation.begin(ASK);
+    expect(generation.lengthLessStep).toBeNaN();
   });
   it("of two names is that of the first", () => {
     const generation = running();
