@@ -309,11 +309,11 @@ describe.skipIf(missing)("the view of what the program generates", () => {
 
   it.each(["dark", "light"] as const)("fits into 1280 × 720 in %s, with a text that is longer than its panel", async (theme) => {
     const { page, problems } = await open(browser, mock, `#view=generate&theme=${theme}&tokens=200`);
-    await page.fill("[data-prompt]", "All that is here is a long prompt. ".repeat(20));
+    await page.fill("[data-prompt]", "Long.\n".repeat(60));
     await page.keyboard.press("Enter");
     await phase(page, "waiting");
-    mock.step(60);
-    await page.waitForSelector('[role=listbox][data-count="759"]');
+    mock.step(31);
+    await page.waitForSelector('[role=listbox][data-count="390"]');
     await drawn(page);
     const over = await page.evaluate(() => ({
       page: [document.documentElement.scrollWidth - window.innerWidth, document.documentElement.scrollHeight - window.innerHeight],
