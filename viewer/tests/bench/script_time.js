@@ -14,7 +14,7 @@ const CASES = [
   { name: "run, 4 ranks", hash: "#view=run", model: {} },
   { name: "ranks, 64 ranks, 900 steps", hash: "#view=ranks&steps=last900", model: { ranks: 64 } },
   { name: "tensors, 4 × 4 layers of 256 × 96", hash: "#view=tensors", model: { length: 256, hidden: 192 } },
-  { name: "generate, 2000 tokens of which 1000 are there", hash: "#view=generate&tokens=2000", model: { control: { generate: true } }, tokens: 1000 },
+  { name: "generate, behind 600 tokens, 256 × 256", hash: "#view=generate&tokens=2000", model: { control: { generate: true }, window: 256 }, tokens: 600 },
   { name: "tensors, 4 × 1 layer of 4096 × 96", hash: "#view=tensors&layers=0-0", model: { length: 4096, hidden: 192 } },
 ];
 

@@ -308,6 +308,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
   });
 
   it.each(["dark", "light"] as const)("fits into 1280 × 720 in %s, with a text that is longer than its panel", async (theme) => {
+    mock.step(3000); // numbers of four digits
     const { page, problems } = await open(browser, mock, `#view=generate&theme=${theme}&tokens=200`);
     await page.fill("[data-prompt]", "Long.\n".repeat(60));
     await page.keyboard.press("Enter");
@@ -318,7 +319,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     const over = await page.evaluate(() => ({
       page: [document.documentElement.scrollWidth - window.innerWidth, document.documentElement.scrollHeight - window.innerHeight],
       panels: [...document.querySelectorAll<HTMLElement>(".panel")].map((panel) => Math.max(panel.scrollWidth - panel.clientWidth, panel.scrollHeight - panel.clientHeight)),
-      outside: [...document.querySelectorAll(".panel")].filter((panel) => panel.getBoundingClientRect().bottom > window.innerHeight).length,
+      outside: [...document.querySelectorAll(".panel, button")].filter((one) => one.getBoundingClientRect().bottom > window.innerHeight || one.getBoundingClientRect().right > window.innerWidth).length,
       chart: document.querySelector("[data-heat=attention] canvas")!.clientHeight,
     }));
     expect(over.page.every((pixels) => pixels <= 0)).toBe(true);

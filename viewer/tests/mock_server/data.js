@@ -53,11 +53,16 @@ export function tensorsOf({ layers, sequences, length, hidden }) {
 export const ATTENTION = "attention.scores";
 export const HEADS = 3;
 
+const rows = new Map();
 /** Weights of a query over `count` keys: those behind it get none. */
 export function attentionRow(layer, head, query, count) {
-  const row = Array.from({ length: count }, (_, key) => (key > query ? 0 : Math.exp(3 * noise(layer, head, key % 5) - Math.abs(query - key - head) / 2)));
-  const sum = row.reduce((a, b) => a + b, 0);
-  return row.map((weight) => weight / sum);
+  const name = `${layer} ${head} ${query}`;
+  if (!rows.has(name)) {
+    const row = Array.from({ length: query + 1 }, (_, key) => Math.exp(3 * noise(layer, head, key % 5) - Math.abs(query - key - head) / 2));
+    const sum = row.reduce((a, b) => a + b, 0);
+    rows.set(name, row.map((weight) => weight / sum));
+  }
+  return Array.from({ length: count }, (_, key) => rows.get(name)[key] ?? 0);
 }
 
 const LETTERS = "e t\na\x07";
