@@ -42,7 +42,7 @@ Json start_json(const Json& id, const std::vector<std::string>& prompts, const S
   return {{"id", id}, {"type", "start"}, {"prompts", all}, {"layers", settings.model.layers}};
 }
 
-Json choices_json(const Json& id, const std::vector<Choice>& choices) {
+Json choices_json(const Json& id, int step, const std::vector<Choice>& choices) {
   Json sampled = Json::array();
   Json top = Json::array();
   for (const Choice& choice : choices) {
@@ -50,7 +50,7 @@ Json choices_json(const Json& id, const std::vector<Choice>& choices) {
     Json& shown = top.emplace_back(Json::array());
     for (std::size_t i = 0; i < kShown; ++i) shown.push_back(candidate_json(choice.ranked[i]));
   }
-  return {{"id", id}, {"type", "token"}, {"sampled", sampled}, {"top", top}};
+  return {{"id", id}, {"type", "token"}, {"step", step}, {"sampled", sampled}, {"top", top}};
 }
 
 /// All ranks get the same requests, behind the same begin of a step; one of them answers.
@@ -97,10 +97,11 @@ class Server {
                                             .top_p = request.value("top_p", 0.0F), .seed = request.value("seed", std::uint64_t{0})});
     say(start_json(id, prompts, settings_));
     while (!generation.is_done()) {
-      const observe::Step step(step_++);
+      const int number = step_++;
+      const observe::Step step(number);
       const observe::Region region(observe::kGenerate);
       const std::vector<Choice> choices = generation.next(settings_.model, pipeline_);
-      if (is_speaker_) reply(choices_json(id, choices));
+      if (is_speaker_) reply(choices_json(id, number, choices));
     }
     say({{"id", id}, {"type", "finish"}, {"text", generation.texts()}});
   }

@@ -19,6 +19,11 @@ using Json = nlohmann::json;
 
 constexpr std::array kMethods{"mean", "max", "min", "std", "norm", "sum", "absmax", "rms"};
 
+Json control_json(const RequestDesk& desk) {
+  const std::string why = desk.why_not();
+  return why.empty() ? Json{{"generate", true}} : Json{{"generate", false}, {"why", why}};
+}
+
 Json run_json(const Hub& hub) {
   const LiveSettings& settings = hub.settings();
   std::set<std::string> hosts;
@@ -31,7 +36,7 @@ Json run_json(const Hub& hub) {
           {"began_ms", static_cast<double>(settings.start_realtime_ns) * 1e-6},
           {"running", hub.is_running()},
           {"megascope", MEGASCOPE_VERSION},
-          {"control", {{"generate", hub.desk().may_ask()}}}};
+          {"control", control_json(hub.desk())}};
 }
 
 Json bounds_json() {

@@ -76,7 +76,7 @@ class Feed:
         class Place:
             port, token = self.own_port, self.token
         client = Client(Place)
-        client.text("hello")
+        client.hello = client.text("hello")
         return client
 
     def requests(self, count):

@@ -44,7 +44,7 @@ struct Generation {
     }
     return Json{{"id", request["id"]}, {"type", "start"}, {"prompts", prompts}, {"layers", MadeUpTransformer::kLayers}}.dump();
   }
-  std::string token() {
+  std::string token(std::int64_t step) {
     const int id = 'a' + static_cast<int>(made++ % 26);
     Json sampled = Json::array();
     Json top = Json::array();
@@ -55,7 +55,7 @@ struct Generation {
       for (int i = 0; i < 3; ++i) list.push_back(token_of('a' + i, 0.25));
       top.push_back(list);
     }
-    return Json{{"id", request["id"]}, {"type", "token"}, {"sampled", sampled}, {"top", top}}.dump();
+    return Json{{"id", request["id"]}, {"type", "token"}, {"step", step}, {"sampled", sampled}, {"top", top}}.dump();
   }
   std::string finish() const { return Json{{"id", request["id"]}, {"type", "finish"}, {"text", texts}}.dump(); }
   bool is_whole() const { return made == request["tokens"].get<std::int64_t>(); }
@@ -80,9 +80,9 @@ struct Feed {
     generation = std::move(begun);
     writer.add(tensors::Reply{generation->start()});
   }
-  void go_on(tensors::LetterWriter& writer) {
+  void go_on(tensors::LetterWriter& writer, std::int64_t step) {
     if (!generation) return;
-    writer.add(tensors::Reply{generation->token()});
+    writer.add(tensors::Reply{generation->token(step)});
     if (generation->is_whole()) writer.add(tensors::Reply{generation->finish()});
   }
   void step(std::int64_t step) {
@@ -92,7 +92,7 @@ struct Feed {
       tensors::LetterWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
       const std::uint64_t tokens = generation ? generation->length() : kTokens;
-      if (rank == MadeUpTransformer::kRanks - 1) go_on(writer);
+      if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
       const std::vector<std::byte> letter = MadeUpTransformer::letter(rank, step, sequences, tokens, wishes.front(), std::move(writer));
       if (!letter.empty()) refused += service.take(LiveKind::kLetter, rank, letter) ? 0 : 1;

@@ -26,6 +26,8 @@ class Generating(unittest.TestCase):
                 self.ask(client, "x")
                 self.assertIn(reason, client.text("error")["message"])
                 own = run.own_client()
+                control = own.hello["run"]["control"]
+                self.assertEqual((control["generate"], control["why"].partition(reason)[1]), (False, reason))
                 own.say(type="request", id=7, request="generate", prompts=["x"])
                 self.assertIn(reason, own.text("reply", id=7, reply="error")["message"])
 
@@ -68,6 +70,7 @@ class Generating(unittest.TestCase):
         with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls") as run:
             own = run.own_client()
             self.assertTrue(own.text("control")["generate"])
+            self.assertEqual(run.own_client().hello["run"]["control"], {"generate": True})
             first, gone, third = (reference_client(run) for _ in range(3))
             self.ask(first, "a", tokens=30)
             first.text("start")

@@ -102,7 +102,8 @@ void show(const Wish& wish, const TensorView& tensor, const tensors::Layout& lay
 
 bool is_of(const Wish& wish, const TensorView& tensor) {
   const bool is_kind = wish.tensor_kind == tensors::kAnyKind || wish.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
-  return (wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole) && is_kind && tensors::matches(wish.pattern(), tensor.name);
+  const bool is_layer = tensor.shape.layer >= wish.first_layer && tensor.shape.layer <= wish.last_layer;
+  return (wish.kind == WishKind::kTile || wish.kind == WishKind::kWhole) && is_kind && is_layer && tensors::matches(wish.pattern(), tensor.name);
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ class OfATrainedGpt(unittest.TestCase):
             steps = sorted(step for step, _ in asker.logits)
             self.assertGreaterEqual(len(steps), 1, "views of a token")
             first = steps[0] - len(asker.logits[steps[0], -1].values) // 256 + len(PROMPT)  # the step of the first token
+            self.assertEqual([reply["step"] for reply in asker.tokens()], list(range(first, first + TOKENS)))
             for step in steps:
                 length = len(PROMPT) + step - first
                 self.assertEqual(asker.logits[step, -1].metadata["shape"], [1, length, 256])

@@ -21,6 +21,7 @@ export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box:
   context.fillStyle = ink.faint;
   drawRowNames(context, data, box, ratio);
   drawSteps(context, data, box, ratio);
+  drawColumnNames(context, data, box, ratio);
   if (data.marked) drawMark(context, data, box, ratio);
 }
 
@@ -30,8 +31,12 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
   context.textAlign = "right";
   context.textBaseline = "middle";
+  let free = 0; // where the last name ends: the first one is moved down to be seen
   for (let row = 0; row < cells.rows; row += every) {
-    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + Math.max((row + 0.5) * rowHeight, 6 * ratio), box.x - 6 * ratio);
+    const y = Math.max((row + 0.5) * rowHeight, 6 * ratio);
+    if (y < free) continue;
+    context.fillText(rowNames[row] ?? "", box.x - 5 * ratio, box.y + y, box.x - 6 * ratio);
+    free = y + 11 * ratio;
   }
 }
 
@@ -50,19 +55,31 @@ function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData
   }
 }
 
+/** As many as there is room for, evenly. */
+function drawColumnNames(context: CanvasRenderingContext2D, { cells, columnNames }: HeatData, box: Box, ratio: number): void {
+  if (!columnNames || columnNames.length === 0) return;
+  const columnWidth = box.width / cells.columns;
+  const most = Math.min(LABEL_WIDTH * ratio, Math.max(...columnNames.map((name) => context.measureText(name).width)));
+  const every = Math.max(1, Math.ceil((most + 3 * ratio) / columnWidth));
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (let column = 0; column < cells.columns; column += every) {
+    context.fillText(columnNames[column] ?? "", box.x + (column + 0.5) * columnWidth, box.y + box.height + 4 * ratio, every * columnWidth);
+  }
+}
+
 function drawMark(context: CanvasRenderingContext2D, { cells, marked }: HeatData, box: Box, ratio: number): void {
-  if (!marked || marked.column < 0) return;
+  if (!marked) return;
   const ink = inkNow();
-  const x = box.x + (marked.column * box.width) / cells.columns;
-  const width = Math.max(2 * ratio, box.width / cells.columns);
-  const wide = (y: number, height: number): void => {
-    context.lineWidth = 3 * ratio;
-    context.strokeStyle = ink.panel;
-    context.strokeRect(x, y, width, height);
-    context.lineWidth = 1.5 * ratio;
-    context.strokeStyle = ink.text;
-    context.strokeRect(x, y, width, height);
-  };
-  const isRow = marked.row >= 0 && marked.row < cells.rows;
-  wide(box.y + (isRow ? (marked.row * box.height) / cells.rows : 0), isRow ? Math.max(2 * ratio, box.height / cells.rows) : box.height);
+  const isOf = (index: number, count: number): boolean => index >= 0 && index < count;
+  const along = (index: number, count: number, extent: number): [number, number] =>
+    isOf(index, count) ? [(index * extent) / count, Math.max(2 * ratio, extent / count)] : [0, extent];
+  if (!isOf(marked.column, cells.columns) && !isOf(marked.row, cells.rows)) return;
+  const [x, width] = along(marked.column, cells.columns, box.width);
+  const [y, height] = along(marked.row, cells.rows, box.height);
+  for (const [lineWidth, colour] of [[3, ink.panel], [1.5, ink.text]] as const) {
+    context.lineWidth = lineWidth * ratio;
+    context.strokeStyle = colour;
+    context.strokeRect(box.x + x, box.y + y, width, height);
+  }
 }

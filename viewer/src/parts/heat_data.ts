@@ -7,8 +7,9 @@ export interface HeatData {
   scale: ValueScale;
   describe(row: number, column: number): string;
   rowNames?: string[]; // with axes: a name a row
+  columnNames?: string[]; // with axes: a name a column, in place of steps
   steps?: Float64Array; // with axes: the step of each column
-  marked?: { row: number; column: number } | undefined; // what the reader chose; -1: none
+  marked?: { row: number; column: number } | undefined; // what the reader chose; -1: all of the other
 }
 
 interface Range {

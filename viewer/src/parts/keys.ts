@@ -12,6 +12,8 @@ export const KEYS = [
   { keys: ["t"], text: "Colours of the page: as the system, dark, light" },
   { keys: ["Tab"], text: "Next panel" },
   { keys: ["←", "↑", "→", "↓"], text: "In a heatmap: tell a cell's value, with Shift ten cells on; Enter chooses it" },
+  { keys: ["←", "→", "Home", "End"], text: "In the tokens of a text: the one before, the next, the first, the newest; with Shift ten on" },
+  { keys: ["Enter"], text: "In the prompt: generate; with Shift a new line" },
   { keys: ["c", "i"], text: "In a heatmap: save it as a table (CSV), as a picture (PNG)" },
   { keys: ["←", "→", "+", "−", "End"], text: "In the bar of steps: move, resize, newest" },
   { keys: ["?"], text: "This sheet" },

@@ -27,6 +27,22 @@ export interface Run {
   [field: string]: unknown;
 }
 
+/** Whether the program can be asked to generate, and if not, the server's sentence why. */
+export interface Control {
+  generate: boolean;
+  why: string;
+}
+
+/** What the program is asked to generate. */
+export interface Ask {
+  prompt: string;
+  tokens: number;
+  temperature: number;
+  topK: number;
+  topP: number;
+  seed: number;
+}
+
 export interface Alert {
   step: number;
   ranks: number[];
@@ -41,6 +57,8 @@ export type ServerMessage =
   | { type: "subscribed"; panel: string; matches: number }
   | { type: "notice"; panel?: string; text: string }
   | ({ type: "alert" } & Alert)
+  | { type: "control"; generate: boolean }
+  | { type: "reply"; reply: string; id?: unknown; [field: string]: unknown }
   | { type: "drops"; reason: string; count: number }
   | { type: "end"; reason: string; steps: number }
   | { type: "error"; text: string; panel?: string }
@@ -71,10 +89,21 @@ export type ClientMessage =
   | ({ type: "subscribe"; panel: string; since?: number } & Wish)
   | { type: "unsubscribe"; panel: string }
   | { type: "credit"; panel: string; frames: number }
+  | { type: "request"; request: "generate"; id: string; prompts: string[]; tokens: number; temperature: number; top_k: number; top_p: number; seed: number }
   | { type: "ping"; id?: number };
 
-const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "drops", "end", "error", "pong"]);
+const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "control", "reply", "drops", "end", "error", "pong"]);
 const LISTS: Record<string, string> = { tensors: "tensors", counters: "counters" };
+
+/** Of `control` in what is said of the run. */
+export function controlOf(run: Run): Control {
+  const control = (typeof run.control === "object" && run.control !== null ? run.control : {}) as Record<string, unknown>;
+  return { generate: control.generate === true, why: typeof control.why === "string" ? control.why : "" };
+}
+
+export const requestOf = (id: string, { prompt, tokens, temperature, topK, topP, seed }: Ask): ClientMessage => ({
+  type: "request", request: "generate", id, prompts: [prompt], tokens, temperature, top_k: topK, top_p: topP, seed,
+});
 
 /** The message, or undefined for a type that this page does not know. Throws on what is no JSON object with a type. */
 export function parseMessage(text: string): ServerMessage | undefined {

@@ -55,6 +55,15 @@ export function gradientOf(palette: Palette): string {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
+/** The colour at a place 0 … 1 as a box's background, and what is readable on it. */
+export function boxColours(palette: Palette, place: number): { background: string; color: string } {
+  const level = Math.round(Math.min(1, Math.max(0, place)) * (LEVELS - 1));
+  const bits = tableOf(palette)[level];
+  const parts = [bits & 255, (bits >> 8) & 255, (bits >> 16) & 255];
+  const light = parts.map((part) => (part / 255) ** 2.2).reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+  return { background: `rgb(${parts.join(", ")})`, color: light > 0.18 ? "#000" : "#fff" };
+}
+
 /** Whether the middle of the palette means 0. */
 export const isSymmetric = (palette: Palette): boolean => palette === "blue-orange";
 

@@ -3,16 +3,19 @@ import { Connection, serverUrl, type ConnectionState } from "../connection/conne
 import { Credits } from "../connection/credits";
 import { FrameLoop } from "../draw/frame_loop";
 import type { Frame } from "../protocol/frame";
-import type { Alert, Run, ServerMessage, Tensor, Wish } from "../protocol/messages";
+import { controlOf, requestOf, type Alert, type Ask, type Control, type Run, type ServerMessage, type Tensor, type Wish } from "../protocol/messages";
+import { AttentionViews } from "./attention_views";
 import { CounterTable } from "./counter_table";
+import { Generation } from "./generation";
 import { StatisticsTable } from "./statistics_table";
 import { StepTable } from "./step_table";
 import { stripKey, TensorViews } from "./tensor_views";
 import { readUrl, writeUrl, type UrlState } from "./url_state";
-import { extraCredits, wishesFor } from "./wishes";
+import { ATTENTION_PANELS, extraCredits, wishesFor } from "./wishes";
 
 const CREDIT_INTERVAL_MS = 90; // a server takes 100 messages a second
 const MOST_ALERTS = 200;
+const LAST_VIEW_MS = 2500; // after a text is finished: what waits for a part longer than 2 s is sent without it
 
 export interface RankPlace {
   rank: number;
@@ -29,6 +32,7 @@ export const allStrips = (panel: string): string => `${panel} *`;
 /** What is small and shown as text. Numbers of steps and tensors are in the tables, which Vue does not watch. */
 export interface RunState {
   run: Run;
+  control: Control;
   connection: ConnectionState;
   ended: { reason: string; steps: number } | null;
   alerts: Alert[];
@@ -48,7 +52,7 @@ export interface RunState {
 }
 
 const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
-  run: {}, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
+  run: {}, control: { generate: false, why: "" }, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
   lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
 });
 
@@ -60,12 +64,15 @@ export class Live {
   readonly counters = new CounterTable();
   readonly statistics = new StatisticsTable();
   readonly views = new TensorViews();
+  readonly generation = new Generation();
+  readonly attention = new AttentionViews();
   readonly tensors = new Map<number, Tensor>();
   readonly loop: FrameLoop;
   private readonly connection: Connection;
   private readonly credits = new Credits();
   private readonly subscribed = new Map<string, string>(); // panel → what was sent
   private readonly waiting: Frame[] = []; // that came while paused
+  private readonly waitingReplies: Extract<ServerMessage, { type: "reply" }>[] = [];
   private creditTimer: ReturnType<typeof setTimeout> | undefined;
   private runId: unknown;
 
@@ -78,7 +85,7 @@ export class Live {
     });
     this.loop = new FrameLoop(() => this.allDrawn());
     this.connection = new Connection(page, {
-      state: (connection) => (this.state.connection = connection),
+      state: (connection) => this.changed(connection),
       opened: () => this.opened(),
       message: (message) => this.take(message),
       frame: (frame, scriptMs) => this.arrived(frame, scriptMs),
@@ -87,6 +94,7 @@ export class Live {
 
   start(): void {
     watch(() => this.url.view, () => this.state.places.length < this.steps.ranks && void this.askPlaces());
+    watch(() => this.url.attention, () => this.attention.clear());
     watch(this.url, () => {
       history.replaceState(null, "", this.page.pathname + this.page.search + writeUrl(this.url));
       this.sync();
@@ -101,9 +109,20 @@ export class Live {
 
   pause(isPaused: boolean): void {
     this.state.paused = isPaused;
+    if (!isPaused) this.hearWaiting();
     if (!isPaused) for (const frame of this.waiting.splice(0)) this.show(frame, 0);
     this.loop.pause(isPaused);
     if (!isPaused) this.sendCredits(); // of what was drawn shortly before: without them nothing may come that is drawn
+  }
+
+  /** Asks the program; what it computes for it is asked for before, so that both reach the ranks together. */
+  generate(ask: Ask): void {
+    const id = this.generation.begin(ask);
+    this.attention.clear();
+    this.url.token = -1;
+    this.sync();
+    if (!this.connection.send(requestOf(id, ask))) this.generation.fail("There is no connection to the run.");
+    this.loop.invalidate("attention");
   }
 
   /** Indices [from, to) of the steps shown in an axis. */
@@ -111,6 +130,14 @@ export class Live {
     const range = this.url.steps;
     if ("last" in range) return [Math.max(0, axis.count - range.last), axis.count];
     return [axis.lowerBound(range.from), axis.lowerBound(range.to + 1)];
+  }
+
+  private changed(connection: ConnectionState): void {
+    this.state.connection = connection;
+    if (connection.phase === "connected" || connection.phase === "connecting" || !this.generation.isUnderWay()) return;
+    this.hearWaiting();
+    this.generation.fail("The connection was lost on the way: what was to come is lost. Ask again.", "lost");
+    this.generation.stopWatching();
   }
 
   private opened(): void {
@@ -124,7 +151,7 @@ export class Live {
   /** Makes the server's subscriptions those that the reader's choice needs. */
   private sync(): void {
     if (this.state.connection.phase !== "connected") return;
-    const wishes = wishesFor(this.url, this.state.tensors);
+    const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews());
     for (const panel of [...this.subscribed.keys()]) {
       if (wishes.has(panel)) continue;
       this.connection.send({ type: "unsubscribe", panel });
@@ -139,7 +166,7 @@ export class Live {
       if (isReplaced || wish.what === "tensor" || wish.what === "statistics") this.forget(panel);
       const since = this.since(wish);
       this.connection.send({ type: "subscribe", panel, ...wish, ...(since > 0 ? { since } : {}) });
-      const extra = extraCredits(wish);
+      const extra = extraCredits(panel, wish);
       if (extra > 0) this.connection.send({ type: "credit", panel, frames: extra });
     }
   }
@@ -172,6 +199,7 @@ export class Live {
       this.state.intervalMs = frame.intervalMs;
     } else if (frame.kind === 2) this.counters.add(frame);
     else if (frame.kind === 3) this.statistics.add(frame);
+    else if (ATTENTION_PANELS.includes(frame.panel)) this.attention.add(frame, this.generation);
     else this.views.add(frame);
     const { state } = this;
     if (frame.step > state.lastStep) state.lastStep = frame.step;
@@ -179,8 +207,30 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
-    if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
+    if (ATTENTION_PANELS.includes(frame.panel)) this.loop.invalidate("attention");
+    else if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
     this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
+  }
+
+  private heard(reply: Extract<ServerMessage, { type: "reply" }>): void {
+    const begin = performance.now();
+    const { generation } = this;
+    if (generation.hear(reply)) this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
+    this.loop.invalidate("attention", performance.now() - begin);
+  }
+
+  /** What is computed is not for this page any more, but views may be on their way. */
+  private stopWatching(afterMs: number): void {
+    const { number } = this.generation.state;
+    setTimeout(() => {
+      if (this.generation.state.number !== number) return;
+      this.generation.stopWatching();
+      this.sync();
+    }, afterMs);
+  }
+
+  private hearWaiting(): void {
+    for (const reply of this.waitingReplies.splice(0)) this.heard(reply);
   }
 
   private allDrawn(): void {
@@ -214,8 +264,16 @@ export class Live {
       case "subscribed":
         state.matchCount = { ...state.matchCount, [message.panel]: message.matches };
         return;
+      case "control":
+        state.control = { generate: message.generate === true, why: "" };
+        return;
+      case "reply":
+        if (state.paused) this.waitingReplies.push(message);
+        else this.heard(message);
+        return;
       case "notice":
       case "error":
+        this.generation.noticed(message, ATTENTION_PANELS);
         state.notices = [...state.notices, { panel: message.panel ?? "", text: message.text }].slice(-20);
         return;
       case "alert":
@@ -225,6 +283,8 @@ export class Live {
         return;
       case "end":
         state.ended = { reason: message.reason, steps: message.steps };
+        this.hearWaiting();
+        this.generation.fail("The run ended before the text was finished.");
         return;
       case "pong":
     }
@@ -245,12 +305,15 @@ export class Live {
       this.counters.clear();
       this.statistics.clear();
       this.views.clearAll();
+      this.attention.clear();
+      this.generation.clear();
       this.tensors.clear();
       Object.assign(this.state, freshRun());
       this.subscribed.clear();
     }
     this.runId = id;
     this.state.run = run;
+    this.state.control = controlOf(run);
     this.sync();
   }
 

@@ -30,6 +30,17 @@ export interface UrlState {
   tiles: number;
   method: string;
   microBatch: number;
+  attention: string; // pattern of tensors whose attention is shown; "": usual names
+  attentionScale: ScaleKind;
+  layer: number;
+  head: number;
+  token: number; // chosen, by its place in the text; -1: the newest
+  prompt: string;
+  tokens: number; // to generate
+  temperature: number;
+  topK: number;
+  topP: number;
+  seed: number;
 }
 
 export const DEFAULTS: UrlState = {
@@ -51,8 +62,22 @@ export const DEFAULTS: UrlState = {
   tiles: 96,
   method: "mean",
   microBatch: 0,
+  attention: "",
+  attentionScale: "linear",
+  layer: 0,
+  head: 0,
+  token: -1,
+  prompt: "",
+  tokens: 32,
+  temperature: 1,
+  topK: 0,
+  topP: 0,
+  seed: 0,
 };
 export const MOST_LAYERS = 8;
+export const MOST_PROMPT = 2000; // characters
+/** What the server takes, and of tokens what the page shows. */
+export const BOUNDS = { tokens: [1, 4096], temperature: [0, 100], topK: [0, 1000], topP: [0, 1], seed: [-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const;
 
 type Reader<T> = (text: string) => T | undefined;
 type Writer<T> = (value: T) => string;
@@ -62,11 +87,19 @@ const oneOf = <T extends string>(allowed: readonly T[]): Field<T> => ({
   read: (text) => allowed.find((one) => one === text),
   write: (value) => value,
 });
-const plain: Field<string> = { read: (text) => text.slice(0, 200), write: (value) => value };
+const text = (most: number): Field<string> => ({ read: (given) => given.slice(0, most), write: (value) => value });
+const plain = text(200);
 const whole = (least: number, most: number): Field<number> => ({
   read: (text) => {
     const value = Number(text);
     return /^-?\d{1,15}$/.test(text) && value >= least && value <= most ? value : undefined;
+  },
+  write: String,
+});
+const real = (least: number, most: number): Field<number> => ({
+  read: (given) => {
+    const value = Number(given);
+    return /^\d{1,9}(\.\d{1,9})?$/.test(given) && value >= least && value <= most ? value : undefined;
   },
   write: String,
 });
@@ -109,6 +142,17 @@ const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {
   tiles: whole(1, 4096),
   method: plain,
   microBatch: whole(0, 1_000_000),
+  attention: plain,
+  attentionScale: oneOf(SCALE_KINDS),
+  layer: whole(0, 1_000_000),
+  head: whole(0, 1_000_000),
+  token: whole(-1, 10_000_000),
+  prompt: text(MOST_PROMPT),
+  tokens: whole(...BOUNDS.tokens),
+  temperature: real(...BOUNDS.temperature),
+  topK: whole(...BOUNDS.topK),
+  topP: real(...BOUNDS.topP),
+  seed: whole(...BOUNDS.seed),
 };
 const NAMES = Object.keys(FIELDS) as (keyof UrlState)[];
 

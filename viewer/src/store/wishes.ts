@@ -5,6 +5,10 @@ import { MOST_LAYERS, type UrlState } from "./url_state";
 // What is subscribed to, from what the reader looks at: what nobody looks at is not computed.
 
 export const STRIP_PANELS = ["strip-0", "strip-1", "strip-2", "strip-3"];
+const ATTENTION_NAMES = ["*probabilities*", "*scores*"];
+const OWN_ATTENTION = "attention-own"; // of the reader's name
+export const ATTENTION_PANELS = ["attention-0", "attention-1", OWN_ATTENTION];
+const ATTENTION_KIND = "actv_out";
 const FIRST_FAMILY = "*hidden*";
 
 export interface Family {
@@ -59,12 +63,32 @@ function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView
   return known && known.shape.length > 3 ? { ...view, keep: 2 } : view;
 }
 
-/** Panels and what each is to show. */
-export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish> {
+/** Names of attention: the reader's; those of the usual ones that are there, and as long as none is known, all of them. */
+export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
+  if (state.attention) return [state.attention];
+  const isThere = (pattern: string): boolean => tensors.some(({ name, kind }) => kind === ATTENTION_KIND && matches(pattern, name));
+  const there = ATTENTION_NAMES.find(isThere);
+  return there ? [there] : ATTENTION_NAMES;
+}
+
+/** Queries × keys of each head, each element by itself as long as there are no more than 4096 keys. */
+function attentionWish(name: string, layer: number): Wish {
+  const view: TileView = { type: "tile", tiles: 4096, method: "max" };
+  return { what: "tensor", name, kind: ATTENTION_KIND, layers: [layer, layer], micro_batch: 0, replica: 0, every: 1, view, encoding: "f16" };
+}
+
+/** Panels and what each is to show. isGenerating: what the program computes now is for this page. */
+export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = false): Map<string, Wish> {
   const wishes = new Map<string, Wish>([
     ["steps", { what: "steps" }],
     ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
   ]);
+  if (state.view === "generate" && isGenerating) {
+    for (const name of attentionNames(state, tensors)) {
+      const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the same one when it is learned that there is no other name
+      wishes.set(panel, attentionWish(name, state.layer));
+    }
+  }
   if (state.view !== "tensors") return wishes;
   wishes.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
   stripsShown(state, tensors).forEach((name, i) => {
@@ -84,9 +108,12 @@ export function wishesFor(state: UrlState, tensors: Tensor[]): Map<string, Wish>
   return wishes;
 }
 
+const ATTENTION_CREDITS = 6; // tokens come faster than credits: the last one's view is to be among those that are sent
+
 /** More frames than a subscription begins with: a step brings one of each layer. */
-export function extraCredits(wish: Wish): number {
+export function extraCredits(panel: string, wish: Wish): number {
   if (wish.what !== "tensor") return 0;
+  if (ATTENTION_PANELS.includes(panel)) return ATTENTION_CREDITS;
   const layers = wish.layers ? wish.layers[1] - wish.layers[0] + 1 : MOST_LAYERS;
   return Math.min(62, layers);
 }

@@ -14,10 +14,23 @@ const CASES = [
   { name: "run, 4 ranks", hash: "#view=run", model: {} },
   { name: "ranks, 64 ranks, 900 steps", hash: "#view=ranks&steps=last900", model: { ranks: 64 } },
   { name: "tensors, 4 × 4 layers of 256 × 96", hash: "#view=tensors", model: { length: 256, hidden: 192 } },
+  { name: "generate, behind 600 tokens, 256 × 256", hash: "#view=generate&tokens=2000", model: { control: { generate: true }, window: 256 }, tokens: 600 },
   { name: "tensors, 4 × 1 layer of 4096 × 96", hash: "#view=tensors&layers=0-0", model: { length: 4096, hidden: 192 } },
 ];
 
-async function measure(browser, { name, hash, model }) {
+/** Begins a text and makes so many of its tokens. */
+async function generate(page, mock, tokens) {
+  await page.fill("[data-prompt]", "The GNU Lesser General Public License ".repeat(2));
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-phase=waiting]");
+  mock.step(1);
+  for (let i = 0; i < tokens; i += 50) {
+    mock.step(50);
+    await page.waitForTimeout(100);
+  }
+}
+
+async function measure(browser, { name, hash, model, tokens = 0 }) {
   const mock = await startMock({ page: PAGE, isStill: true, ...model });
   mock.step(1000);
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
@@ -25,6 +38,7 @@ async function measure(browser, { name, hash, model }) {
   await page.waitForSelector("[data-connection=connected]");
   await page.waitForTimeout(1500);
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  if (tokens) await generate(page, mock, tokens);
   mock.run(10);
   await page.waitForTimeout(2000);
   const session = await page.context().newCDPSession(page);

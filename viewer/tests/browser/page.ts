@@ -21,8 +21,8 @@ export interface Opened {
   problems: string[]; // what the console and the page complained of, and requests to others
 }
 
-/** Opens the mock's page. hash: what stands behind the #. */
-export async function open(browser: Browser, mock: Mock, hash = "", colorScheme: "dark" | "light" = "light"): Promise<Opened> {
+/** Opens a server's page. hash: what stands behind the #. */
+export async function open(browser: Browser, server: { url: string }, hash = "", colorScheme: "dark" | "light" = "light"): Promise<Opened> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme });
   const problems: string[] = [];
   page.on("console", (message) => {
@@ -30,9 +30,9 @@ export async function open(browser: Browser, mock: Mock, hash = "", colorScheme:
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(mock.url).origin) && !request.url().startsWith("data:")) problems.push(`asked for ${request.url()}`);
+    if (!request.url().startsWith(new URL(server.url).origin) && !request.url().startsWith("data:")) problems.push(`asked for ${request.url()}`);
   });
-  await page.goto(mock.url + hash);
+  await page.goto(server.url + hash);
   await page.waitForSelector("[data-connection=connected]");
   return { page, problems };
 }

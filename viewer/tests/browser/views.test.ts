@@ -129,14 +129,6 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     await page.close();
   });
 
-  it("of a program that does not poll: why nothing can be generated", async () => {
-    const { page, problems } = await open(browser, mock, "#view=generate");
-    expect(await page.innerText("[data-why]")).toBe("This program does not poll for requests.");
-    expect(await page.locator("fieldset button").isDisabled()).toBe(true);
-    expect(problems).toEqual([]);
-    await page.close();
-  });
-
   it("of alerts: a click shows the steps and the tensor", async () => {
     const { page } = await open(browser, mock);
     await reached(page, 119);

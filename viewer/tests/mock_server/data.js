@@ -46,8 +46,35 @@ export function tensorsOf({ layers, sequences, length, hidden }) {
     for (const [name, shape] of activations) tensors.push({ name, kind: KIND, layer, shape, dtype: "float32" });
     tensors.push({ name: `layers.${layer}.qkv.weight`, kind: "weight", layer, shape: [3 * hidden, hidden], dtype: "float32" });
   }
+  for (let layer = 0; layer < layers; layer++) tensors.push({ name: ATTENTION, kind: KIND, layer, shape: [sequences, HEADS, length, length], dtype: "float32" });
   return tensors.map((tensor, id) => ({ id, ...tensor }));
 }
+
+export const ATTENTION = "attention.scores";
+export const HEADS = 3;
+
+const rows = new Map();
+/** Weights of a query over `count` keys: those behind it get none. */
+export function attentionRow(layer, head, query, count) {
+  const name = `${layer} ${head} ${query}`;
+  if (!rows.has(name)) {
+    const row = Array.from({ length: query + 1 }, (_, key) => Math.exp(3 * noise(layer, head, key % 5) - Math.abs(query - key - head) / 2));
+    const sum = row.reduce((a, b) => a + b, 0);
+    rows.set(name, row.map((weight) => weight / sum));
+  }
+  return Array.from({ length: count }, (_, key) => rows.get(name)[key] ?? 0);
+}
+
+const LETTERS = "e t\na\x07";
+/** The generated token number `index`, and the likeliest in its place: every fifth was not among them. */
+export function generated(index) {
+  const id = LETTERS.charCodeAt(index % LETTERS.length);
+  const others = Array.from({ length: 20 }, (_, i) => 98 + ((index * 3 + i) % 24)).filter((other) => other !== id);
+  const ids = index % 5 === 4 ? others : [...others.slice(0, index % 3), id, ...others.slice(index % 3)];
+  const top = ids.slice(0, 20).map((other, i) => candidate(other, 0.45 * 0.7 ** i));
+  return { sampled: top.find((one) => one.id === id) ?? candidate(id, 0.001), top };
+}
+const candidate = (id, probability) => ({ id, token: String.fromCharCode(id), logit: 4 + Math.log(probability), probability });
 
 export const STATISTIC_COLUMNS = ["count", "nan", "infinite", "min", "max", "mean", "norm"];
 

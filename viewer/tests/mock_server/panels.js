@@ -95,9 +95,10 @@ export class Panel {
     this.waiting.delete(id);
     const tensor = this.model.tensors[id];
     const { view, encoding = "f16" } = this.wish;
-    const keep = view.keep ?? tensor.shape.length - 1;
-    const kept = tensor.shape.slice(0, keep);
-    const extent = tensor.shape.slice(keep).reduce((a, b) => a * b, 1);
+    const whole = tensor.name === data.ATTENTION && this.model.generation.length ? [1, data.HEADS, this.model.generation.length, this.model.generation.length] : tensor.shape;
+    const keep = view.keep ?? whole.length - 1;
+    const kept = whole.slice(0, keep);
+    const extent = whole.slice(keep).reduce((a, b) => a * b, 1);
     const tiles = Math.ceil(extent / Math.ceil(extent / view.tiles));
     const shape = [...kept, tiles];
     const rows = shape.slice(0, -1).reduce((a, b) => a * b, 1);
@@ -105,7 +106,7 @@ export class Panel {
     const metadata = {
       panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
       micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
-      encoding, full_shape: tensor.shape, shape, view: { ...view, tile_width: Math.ceil(extent / view.tiles) }, missing: 0,
+      encoding, full_shape: whole, shape, view: { ...view, tile_width: Math.ceil(extent / view.tiles) }, missing: 0,
     };
     return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [elements]);
   }
@@ -114,6 +115,7 @@ export class Panel {
   #elements(tensor, step, rows, tiles, encoding) {
     const key = `${tensor.id} ${tiles} ${encoding}`;
     const { still } = this.model;
+    if (tensor.name === data.ATTENTION) return this.#attention(tensor.layer, rows, tiles, encoding);
     if (still?.has(key)) return still.get(key);
     const elements = new Float32Array(rows * tiles);
     for (let row = 0; row < rows; row++) {
@@ -125,5 +127,12 @@ export class Panel {
     const bytes = encoding === "f16" ? encode.float16(elements) : encode.float32(elements);
     still?.set(key, bytes);
     return bytes;
+  }
+
+  /** Of one sequence. */
+  #attention(layer, rows, count, encoding) {
+    const queries = rows / data.HEADS;
+    const elements = Array.from({ length: rows }, (_, row) => data.attentionRow(layer, Math.floor(row / queries), row % queries, count)).flat();
+    return encoding === "f16" ? encode.float16(elements) : encode.float32(elements);
   }
 }

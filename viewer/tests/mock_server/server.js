@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import { WebSocketServer } from "ws";
 import * as data from "./data.js";
+import { Generations } from "./generations.js";
 import { Panel } from "./panels.js";
 
 /** As plugin/live says it: the page needs nothing from outside. */
@@ -11,20 +12,22 @@ const policy = (host) =>
   "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; " +
   `connect-src 'self' ws://${host}; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
+export const WHY_NOT = "This program does not ask for requests: it never called megascope_request_poll so far.";
+
 /**
- * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden, isStill (views are the same in every step). Returns a handle: url, step(count) to
+ * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden, isStill (views are the same in every step), control (as in hello; generate: true answers requests, a token a step), window (tokens that are looked back at). Returns a handle: url, step(count) to
  * advance the run, run(hz) and stop(), cut() (loses all connections), refuse(isRefusing) (answers none), end(), close(), received
  * (messages of clients), credits(panel).
  */
 export async function startMock(options = {}) {
-  const settings = { token: "secret", port: 0, ranks: 4, layers: 4, sequences: 1, length: 64, hidden: 128, ...options };
+  const settings = { token: "secret", port: 0, ranks: 4, layers: 4, sequences: 1, length: 64, hidden: 128, control: { generate: false, why: WHY_NOT }, window: 1000, ...options };
   const counters = [
     { id: 0, name: "loss", rank: 0, unit: "", value: data.loss },
     { id: 1, name: "gradient_norm", rank: 0, unit: "", value: data.gradientNorm },
     ...Array.from({ length: settings.ranks }, (_, rank) => ({ id: 2 + rank, name: "tokens_per_s", rank, unit: "1/s", value: (step) => 1000 + 10 * rank + step })),
   ];
-  const model = { ...settings, still: settings.isStill ? new Map() : null, counters, tensors: data.tensorsOf(settings) };
-  const run = { run_id: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], megascope: "0.1.0", running: true };
+  const model = { ...settings, still: settings.isStill ? new Map() : null, counters, tensors: data.tensorsOf(settings), generation: new Generations(settings.window) };
+  const run = { run_id: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], megascope: "0.1.0", running: true, control: settings.control };
   const clients = new Set();
   const received = [];
   let last = -1;
@@ -60,7 +63,10 @@ export async function startMock(options = {}) {
     say({ type: "hello", protocol: 1, megascope: "0.1.0", run, bounds: {} });
     say({ type: "tensors", tensors: model.tensors });
     say({ type: "counters", counters: named });
-    socket.on("close", () => clients.delete(client));
+    socket.on("close", () => {
+      clients.delete(client);
+      model.generation.forget(say);
+    });
     socket.on("message", (text) => {
       const message = JSON.parse(text.toString());
       received.push(message);
@@ -71,6 +77,7 @@ export async function startMock(options = {}) {
         if (last >= 0) panel.stepped(last);
       } else if (message.type === "unsubscribe") client.panels.delete(message.panel);
       else if (message.type === "credit") client.panels.get(message.panel)?.addCredits(message.frames);
+      else if (message.type === "request") model.generation.ask(message, say, run.control);
       else if (message.type === "ping") say({ type: "pong", id: message.id });
       flush(client);
     });
@@ -82,10 +89,12 @@ export async function startMock(options = {}) {
   function step(count = 1) {
     for (let i = 0; i < count; i++) {
       last++;
+      model.generation.before();
       for (const client of clients) {
         for (const panel of client.panels.values()) panel.stepped(last);
         flush(client);
       }
+      model.generation.after(last);
       if (last === data.NAN_STEP) {
         const tensor = model.tensors.find(({ name, layer }) => name === "hidden" && layer === settings.layers - 1);
         broadcast({ type: "alert", step: last, ranks: [3], text: "NaN in hidden: 17 elements", tensor: tensor.id });
@@ -101,6 +110,10 @@ export async function startMock(options = {}) {
     model,
     step,
     broadcast,
+    allow: () => {
+      run.control = { generate: true };
+      broadcast({ type: "control", generate: true });
+    },
     run: (hz) => (timer = setInterval(step, 1000 / hz)),
     stop: () => clearInterval(timer),
     cut: () => clients.forEach(({ socket }) => socket.terminate()),

@@ -13,6 +13,7 @@ describe("the address", () => {
       view: "tensors", steps: { from: 10, to: 90 }, theme: "dark", palette: "cividis", counters: ["lo*", "a&b=#c"], rank: 3, step: 77,
       family: "layers.*.qkv.weight", kind: "weight", column: "max", scale: "symlog", strips: ["*qkv*", "", "é", "*hidden*"], stripKind: "actv_in",
       stripScale: "log", layers: [2, 5], tiles: 32, method: "data.abs().mean(dim=-1)", microBatch: 1,
+      attention: "*probs*", attentionScale: "log", layer: 3, head: 2, token: 9, prompt: "a&b=#\n é", tokens: 7, temperature: 0.25, topK: 20, topP: 0.9, seed: -5,
     };
     for (const key of Object.keys(DEFAULTS) as (keyof UrlState)[]) expect(state[key], key).not.toEqual(DEFAULTS[key]);
     expect(readUrl(writeUrl(state))).toEqual(state);
@@ -20,6 +21,7 @@ describe("the address", () => {
   it.each([
     "#view=other", "#steps=9-3", "#steps=last0", "#steps=-5-3", "#theme=red", "#rank=x", "#rank=1e9", "#layers=3", "#tiles=0", "#tiles=5000", "#scale=cubic",
     "#strips=a|b|c|d|e", "#nothing=1", "#%%%", "#step=99999999999999999999",
+    "#tokens=0", "#tokens=5000", "#temperature=-1", "#temperature=1e9", "#topP=1.5", "#topK=0.5", "#seed=x", "#layer=-1", "#head=one", "#attentionScale=cubic",
   ])("that is not understood is as by default: %s", (hash) => expect(readUrl(hash)).toEqual(DEFAULTS));
   it("never holds the token", () => expect(writeUrl({ ...DEFAULTS, view: "ranks" })).toBe("#view=ranks"));
 });
@@ -55,7 +57,7 @@ describe("what is asked for", () => {
   });
   it("comes with credits for a whole step", () => {
     const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
-    expect(extraCredits(wishes.get("strip-0")!)).toBe(4);
-    expect(extraCredits(wishes.get("steps")!)).toBe(0);
+    expect(extraCredits("strip-0", wishes.get("strip-0")!)).toBe(4);
+    expect(extraCredits("steps", wishes.get("steps")!)).toBe(0);
   });
 });
