@@ -20,7 +20,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 from job import Job, slices_of  # noqa: E402
 
 LIBRARY, MEGASCOPE, GPT, PAGE_FOLDER, NODE, CHROMIUM, *LAUNCHER = sys.argv[1:]
-RANKS, LAYERS, STEPS, MICRO_BATCHES = 4, 4, 250, 4
+RANKS, LAYERS, STEPS, MICRO_BATCHES = 4, 4, 200, 4
 MOST_S = 150
 
 
@@ -28,7 +28,7 @@ def read_page():
     """(what the page showed, the job's lines, its trace's events). The browser is there before the job, which goes on while it looks."""
     words = [NODE, "tests/job/read_page.js"] + ([os.environ["MEGASCOPE_PICTURES"]] if os.environ.get("MEGASCOPE_PICTURES") else [])
     reader = subprocess.Popen(words, cwd=PAGE_FOLDER, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    command = [GPT, "--tp", 2, "--pp", 2, "--micro-batches", MICRO_BATCHES, "--steps", STEPS]
+    command = [GPT, "--tp", 2, "--pp", 2, "--hidden", 64, "--micro-batches", MICRO_BATCHES, "--steps", STEPS]
     with reader:
         try:
             assert reader.stdout.readline() == "ready\n", "the browser did not start"
@@ -67,15 +67,15 @@ class ThePage(unittest.TestCase):
                 values.setdefault(event["pid"], []).append(event["args"]["value"])
         return values
 
-    def step_ms(self, rank, step):
-        """From where it began to where the next one did."""
-        return (self.steps[rank][step + 1][0] - self.steps[rank][step][0]) / 1000
+    def bounds_ms(self, rank, step):
+        """A step is told from where it begins to where the next one does, which the library sees between the regions in the trace."""
+        before, this, after = ((0, 0) if at < 0 else self.steps[rank][at] for at in (step - 1, step, step + 1))
+        return (this[1] - this[0]) / 1000, (after[0] - before[1]) / 1000
 
-    def assert_mostly_near(self, pairs, least):
-        """A thread that loses its core between two readings of the clock is no error: nine in ten are within 2 %."""
-        self.assertGreater(len(pairs), least)
-        near = sum(math.isclose(shown, recorded, rel_tol=0.02) for shown, recorded in pairs)
-        self.assertGreaterEqual(near, 0.9 * len(pairs), pairs[:8])
+    def assert_within(self, value_ms, bounds_ms, what):
+        least, most = bounds_ms
+        self.assertGreaterEqual(value_ms, least - 0.01, what)
+        self.assertLessEqual(value_ms, most + 0.01, what)
 
     def test_nothing_is_complained_of_and_nobody_else_asked(self):
         self.assertEqual(self.shown["problems"], [])
@@ -98,20 +98,26 @@ class ThePage(unittest.TestCase):
     def test_step_times_of_the_run(self):
         self.assertEqual(self.shown["run"]["step-time"][0], ["step", "least", "median", "most"])
         self.assertGreaterEqual(self.shown["run"]["points"], 20)
-        pairs = []
-        for step, (least, median, most) in numbers_of(self.shown["run"]["step-time"]).items():
-            times = sorted(self.step_ms(rank, step) for rank in range(RANKS))
-            pairs += [(least, times[0]), (median, (times[1] + times[2]) / 2), (most, times[3])]
-        self.assert_mostly_near(pairs, 45)
+        shown = numbers_of(self.shown["run"]["step-time"])
+        self.assertGreater(len(shown), 15)
+        for step, (least, median, most) in shown.items():
+            bounds = [sorted(ends) for ends in zip(*(self.bounds_ms(rank, step) for rank in range(RANKS)))]
+            self.assert_within(least, [ends[0] for ends in bounds], (step, "least"))
+            self.assert_within(median, [(ends[1] + ends[2]) / 2 for ends in bounds], (step, "median"))
+            self.assert_within(most, [ends[3] for ends in bounds], (step, "most"))
 
     def test_times_of_ranks(self):
         compute, mpi = (cells_of(self.shown["ranks"][name]) for name in ("compute", "mpi"))
         self.assertEqual({rank for rank, _ in mpi}, set(range(RANKS)))
-        self.assert_mostly_near([(compute[cell] + mpi[cell], self.step_ms(*cell)) for cell in mpi], 60)
+        self.assertGreater(len(mpi), 60)
         calls = [slices_of(self.events, rank) for rank in range(RANKS)]
-        in_calls = {(rank, step): sum(end - begin for begin, end in calls[rank] if self.steps[rank][step][0] <= begin < self.steps[rank][step + 1][0]) / 1000
-                    for rank, step in mpi}
-        self.assert_mostly_near([(mpi[cell], in_calls[cell]) for cell in mpi], 60)
+        apart = []
+        for (rank, step), mpi_ms in mpi.items():
+            self.assert_within(compute[rank, step] + mpi_ms, self.bounds_ms(rank, step), (rank, step))
+            begin, end = self.steps[rank][step]
+            in_calls_ms = sum(last - first for first, last in calls[rank] if begin <= first < end) / 1000
+            apart.append(abs(mpi_ms - in_calls_ms) / (compute[rank, step] + mpi_ms))
+        self.assertLess(sorted(apart)[len(apart) // 2], 0.01, "of the step, the median")
 
     def test_numbers_of_a_cell(self):
         chosen = self.shown["ranks"]["chosen"]
@@ -130,7 +136,7 @@ class ThePage(unittest.TestCase):
             (recorded,) = self.recorded(f"hidden/layer {layer}/actv_out/global norm").values()
             for (row, step), value in shown.items():
                 if row == layer:
-                    self.assertAlmostEqual(value, recorded[step], delta=1e-9 * value)
+                    self.assertAlmostEqual(value, recorded[step], delta=1e-6 * value)
 
     def test_cells_of_a_strip(self):
         """Norms of tiles: all together the tensor's, of the first micro-batch, whose two halves two ranks hold."""
