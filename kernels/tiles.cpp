@@ -65,18 +65,88 @@ struct Row {
   std::uint64_t count;
 };
 
+/// Where in a row's tiles a batch begins.
+struct TileCursor {
+  TileState* state;
+  std::uint64_t left_in_tile;
+  std::uint64_t width;
+
+  /// So many elements are a batch that tiles which fit into one are never cut by its end, whatever lies beside them.
+  std::uint64_t batch_of(std::uint64_t left) const {
+    const std::uint64_t whole = left_in_tile >= kBatch ? kBatch : left_in_tile + (kBatch - left_in_tile) / width * width;
+    return std::min(left, whole);
+  }
+  void go_on(std::uint64_t count) {
+    left_in_tile -= count;
+    if (left_in_tile != 0) return;
+    ++state;
+    left_in_tile = width;
+  }
+};
+
+void add_batch(const TileMethod& method, const double* values, std::uint64_t count, TileCursor& cursor) {
+  for (const double* const end = values + count; values != end;) {
+    const std::uint64_t piece = std::min(cursor.left_in_tile, static_cast<std::uint64_t>(end - values));
+    merge_tiles(method, state_of(method.reduction, values, piece), *cursor.state);
+    values += piece;
+    cursor.go_on(piece);
+  }
+}
+
+void add_sum(double sum, std::uint64_t count, TileState& state) {
+  state.a = state.count == 0.0 ? sum : state.a + sum;
+  state.count += static_cast<double>(count);
+}
+
+/// The same of sums, by far the most usual: a page shows means.
+void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
+  for (const double* const end = values + count; values != end;) {
+    const std::uint64_t piece = std::min(cursor.left_in_tile, static_cast<std::uint64_t>(end - values));
+    double sum = 0.0;
+    for (const double* const piece_end = values + piece; values != piece_end; ++values) sum += *values;
+    add_sum(sum, piece, *cursor.state);
+    cursor.go_on(piece);
+  }
+}
+
+/// The same of whole tiles of a few elements, in the same order: without a loop that is longer than what it does.
+template <std::uint64_t kWidth>
+void add_narrow_sums(const double* values, std::uint64_t tiles, TileState* states) {
+  for (std::uint64_t tile = 0; tile < tiles; ++tile, values += kWidth) {
+    double sum = 0.0;
+    for (std::uint64_t i = 0; i < kWidth; ++i) sum += values[i];
+    add_sum(sum, kWidth, states[tile]);
+  }
+}
+
+using NarrowSums = void (*)(const double*, std::uint64_t, TileState*);
+constexpr std::array<NarrowSums, 9> kNarrowSums{nullptr, &add_narrow_sums<1>, &add_narrow_sums<2>, &add_narrow_sums<3>, &add_narrow_sums<4>,
+                                                &add_narrow_sums<5>, &add_narrow_sums<6>, &add_narrow_sums<7>, &add_narrow_sums<8>};
+
+void add_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
+  if (cursor.width < kNarrowSums.size() && cursor.left_in_tile == cursor.width) {
+    const std::uint64_t tiles = count / cursor.width;
+    kNarrowSums[cursor.width](values, tiles, cursor.state);
+    cursor.state += tiles;
+    values += tiles * cursor.width;
+    count -= tiles * cursor.width;
+  }
+  add_batch_of_sums(values, count, cursor);
+}
+
+bool is_of_sums(TileReduction reduction) { return reduction == TileReduction::kMean || reduction == TileReduction::kSum; }
+
 template <class Element>
 void add_row(const TileMethod& method, const TileGrid& grid, const Row& row, std::uint64_t first_tile, TileState* states) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
+  const std::uint64_t tile = row.start / grid.width;
+  TileCursor cursor{states + (tile - first_tile), (tile + 1) * grid.width - row.start, grid.width};
   std::array<double, kBatch> values;
-  std::uint64_t done = 0;
-  while (done < row.count) {
-    const std::uint64_t index = row.start + done;
-    const std::uint64_t tile = index / grid.width;
-    const std::uint64_t left_in_tile = (tile + 1) * grid.width - index;
-    const std::uint64_t count = std::min({left_in_tile, row.count - done, std::uint64_t{kBatch}});
+  for (std::uint64_t done = 0; done < row.count;) {
+    const std::uint64_t count = cursor.batch_of(row.count - done);
     load_batch<Element>(row.data + static_cast<std::int64_t>(done) * row.stride * kBytes, row.stride, count, method.has_abs_before, values.data());
-    merge_tiles(method, state_of(method.reduction, values.data(), count), states[tile - first_tile]);
+    if (is_of_sums(method.reduction)) add_sums(values.data(), count, cursor);
+    else add_batch(method, values.data(), count, cursor);
     done += count;
   }
 }
@@ -118,6 +188,19 @@ TileState packed_tile(const TileMethod& method, const TileState& state) noexcept
   const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
   if (is_of_squares) return {.count = state.count, .a = std::sqrt(state.a), .b = state.b};
   return {.count = state.count, .a = state.a, .b = method.reduction == TileReduction::kStd ? std::sqrt(state.b) : state.b};
+}
+
+void pack_tiles(const TileMethod& method, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept {
+  if (columns == 1 && is_of_sums(method.reduction)) {
+    for (const TileState& state : states) *cells++ = static_cast<float>(state.a);
+    return;
+  }
+  for (const TileState& made : states) {
+    const TileState state = packed_tile(method, made);
+    if (columns == 3) *cells++ = static_cast<float>(state.count);
+    *cells++ = static_cast<float>(state.a);
+    if (columns == 3) *cells++ = static_cast<float>(state.b);
+  }
 }
 
 TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/record/point.h"
 
@@ -44,6 +45,8 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept;
 /// A state for cells of float32, and back: sums of squares as their roots, which are about as large as the elements, so that they fit.
 TileState packed_tile(const TileMethod& method, const TileState& state) noexcept;
+/// packed_tile() of each as it is sent: cells [states][columns], of one column `a`, of three count, a and b.
+void pack_tiles(const TileMethod& method, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept;
 TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept;
 /// The number that is shown; NaN of no element (0 for kSum and kNorm).
 double finish_tile(const TileMethod& method, const TileState& state) noexcept;

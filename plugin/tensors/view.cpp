@@ -95,12 +95,9 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
 }
 
 void put_states(const kernels::TileMethod& method, const std::vector<TileState>& states, std::uint32_t columns, std::vector<float>& elements) {
-  for (const TileState& made : states) {
-    const TileState state = kernels::packed_tile(method, made);
-    if (columns == 3) elements.push_back(static_cast<float>(state.count));
-    elements.push_back(static_cast<float>(state.a));
-    if (columns == 3) elements.push_back(static_cast<float>(state.b));
-  }
+  const std::size_t begin = elements.size();
+  elements.resize(begin + states.size() * columns);
+  kernels::pack_tiles(method, states, columns, elements.data() + begin);
 }
 
 void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid, const std::vector<PartStretch>& stretches, ViewPart& part) {
