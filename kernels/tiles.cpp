@@ -93,45 +93,17 @@ void add_batch(const TileMethod& method, const double* values, std::uint64_t cou
   }
 }
 
-void add_sum(double sum, std::uint64_t count, TileState& state) {
-  state.a = state.count == 0.0 ? sum : state.a + sum;
-  state.count += static_cast<double>(count);
-}
-
 /// The same of sums, by far the most usual: a page shows means.
 void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
   for (const double* const end = values + count; values != end;) {
     const std::uint64_t piece = std::min(cursor.left_in_tile, static_cast<std::uint64_t>(end - values));
     double sum = 0.0;
     for (const double* const piece_end = values + piece; values != piece_end; ++values) sum += *values;
-    add_sum(sum, piece, *cursor.state);
+    TileState& state = *cursor.state;
+    state.a = state.count == 0.0 ? sum : state.a + sum;
+    state.count += static_cast<double>(piece);
     cursor.go_on(piece);
   }
-}
-
-/// The same of whole tiles of a few elements, in the same order: without a loop that is longer than what it does.
-template <std::uint64_t kWidth>
-void add_narrow_sums(const double* values, std::uint64_t tiles, TileState* states) {
-  for (std::uint64_t tile = 0; tile < tiles; ++tile, values += kWidth) {
-    double sum = 0.0;
-    for (std::uint64_t i = 0; i < kWidth; ++i) sum += values[i];
-    add_sum(sum, kWidth, states[tile]);
-  }
-}
-
-using NarrowSums = void (*)(const double*, std::uint64_t, TileState*);
-constexpr std::array<NarrowSums, 9> kNarrowSums{nullptr, &add_narrow_sums<1>, &add_narrow_sums<2>, &add_narrow_sums<3>, &add_narrow_sums<4>,
-                                                &add_narrow_sums<5>, &add_narrow_sums<6>, &add_narrow_sums<7>, &add_narrow_sums<8>};
-
-void add_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
-  if (cursor.width < kNarrowSums.size() && cursor.left_in_tile == cursor.width) {
-    const std::uint64_t tiles = count / cursor.width;
-    kNarrowSums[cursor.width](values, tiles, cursor.state);
-    cursor.state += tiles;
-    values += tiles * cursor.width;
-    count -= tiles * cursor.width;
-  }
-  add_batch_of_sums(values, count, cursor);
 }
 
 bool is_of_sums(TileReduction reduction) { return reduction == TileReduction::kMean || reduction == TileReduction::kSum; }
@@ -145,10 +117,40 @@ void add_row(const TileMethod& method, const TileGrid& grid, const Row& row, std
   for (std::uint64_t done = 0; done < row.count;) {
     const std::uint64_t count = cursor.batch_of(row.count - done);
     load_batch<Element>(row.data + static_cast<std::int64_t>(done) * row.stride * kBytes, row.stride, count, method.has_abs_before, values.data());
-    if (is_of_sums(method.reduction)) add_sums(values.data(), count, cursor);
+    if (is_of_sums(method.reduction)) add_batch_of_sums(values.data(), count, cursor);
     else add_batch(method, values.data(), count, cursor);
     done += count;
   }
+}
+
+constexpr std::uint64_t kMostNarrow = 8;
+
+template <class Element>
+double sum_of(const unsigned char* at, std::uint64_t count) {
+  double sum = 0.0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += load<Element>(at + i * sizeof(typename Element::Type));
+  return sum;
+}
+
+/// Of tiles of kWidth elements: without a loop that takes longer than what it does.
+template <class Element, std::uint64_t kWidth>
+void sum_whole_tiles(const unsigned char* at, std::uint64_t tiles, float* cells) {
+  for (std::uint64_t tile = 0; tile < tiles; ++tile, at += kWidth * sizeof(typename Element::Type)) cells[tile] = static_cast<float>(sum_of<Element>(at, kWidth));
+}
+
+template <class Element>
+void sum_narrow_tiles(std::uint64_t width, const unsigned char* at, std::uint64_t start, std::uint64_t count, float* cells) {
+  using WholeTiles = void (*)(const unsigned char*, std::uint64_t, float*);
+  constexpr std::array<WholeTiles, kMostNarrow> kOfWidth{&sum_whole_tiles<Element, 1>, &sum_whole_tiles<Element, 2>, &sum_whole_tiles<Element, 3>,
+                                                         &sum_whole_tiles<Element, 4>, &sum_whole_tiles<Element, 5>, &sum_whole_tiles<Element, 6>,
+                                                         &sum_whole_tiles<Element, 7>, &sum_whole_tiles<Element, 8>};
+  constexpr std::uint64_t kBytes = sizeof(typename Element::Type);
+  const std::uint64_t first = std::min((width - start % width) % width, count);
+  if (first != 0) *cells++ = static_cast<float>(sum_of<Element>(at, first));
+  const std::uint64_t tiles = (count - first) / width;
+  kOfWidth[width - 1](at + first * kBytes, tiles, cells);
+  const std::uint64_t last = count - first - tiles * width;
+  if (last != 0) cells[tiles] = static_cast<float>(sum_of<Element>(at + (count - last) * kBytes, last));
 }
 
 }  // namespace
@@ -161,6 +163,17 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
                   std::uint64_t start, std::uint64_t count, std::uint64_t first_tile, TileState* states) noexcept {
   const Row row{static_cast<const unsigned char*>(data), stride, start, count};
   with_elements(type, [&](auto element) { add_row<decltype(element)>(method, grid, row, first_tile, states); });
+}
+
+bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type, std::int64_t stride) noexcept {
+  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMostNarrow && stride == 1 &&
+         (type == ElementType::kFloat32 || type == ElementType::kBfloat16);
+}
+
+void sum_narrow_tiles(const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count, float* cells) noexcept {
+  const auto* const at = static_cast<const unsigned char*>(data);
+  if (type == ElementType::kBfloat16) sum_narrow_tiles<Bfloat16>(grid.width, at, start, count, cells);
+  else sum_narrow_tiles<Plain<float>>(grid.width, at, start, count, cells);
 }
 
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept {

@@ -199,7 +199,11 @@ bool LetterWriter::add(const RankFacts& facts) {
   return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
 }
 
-std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
+std::vector<std::byte> LetterWriter::take() {
+  std::vector<std::byte> letter = std::exchange(bytes_, {});
+  bytes_.reserve(letter.size());  // the next one is likely to be as long
+  return letter;
+}
 
 namespace {
 
