@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -201,7 +202,10 @@ bool LetterWriter::add(const RankFacts& facts) {
 
 std::vector<std::byte> LetterWriter::take() {
   std::vector<std::byte> letter = std::exchange(bytes_, {});
-  bytes_.reserve(letter.size());  // the next one is likely to be as long
+  try {
+    bytes_.reserve(letter.size());  // the next one is likely to be as long
+  } catch (const std::bad_alloc&) {  // it grows as it is filled
+  }
   return letter;
 }
 
