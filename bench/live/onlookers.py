@@ -51,7 +51,7 @@ def read(client, seen):
                 client.say(type="credit", panel=panel, frames=1)
                 if frame:
                     seen.append((now_ms, frame))
-    except live_client.Closed:
+    except (live_client.Closed, OSError):  # the run has ended
         pass
 
 
