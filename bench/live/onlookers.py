@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Clients that look at a run as the page does in its views of run, ranks and tensors, each frame answered with a credit, until the run
-ends. Prints what the first one got, as JSON: frames by panel, and of each view of a tensor the milliseconds from the boundary that carried
-it, and from when it was whole on rank 0, until it was here.
+ends. Prints what the first one got, as JSON: frames by panel, and of each view of a tensor the milliseconds from when the program showed
+the tensor, and from when the view was whole on rank 0, until it was here.
 
   bench/live/onlookers.py PORT TOKEN COUNT [STALLED]      STALLED: so many of them ask for all and read nothing
 """
@@ -56,14 +56,10 @@ def read(client, seen):
 
 
 def summary(seen):
-    began_ms, frames = {}, collections.Counter()
-    for _, frame in seen:
-        frames[frame.metadata["panel"]] += 1
-        if frame.kind == live_client.STEPS:
-            began_ms.update(zip(frame.steps, frame.begins))
+    frames = collections.Counter(frame.metadata["panel"] for _, frame in seen)
     after = [(now_ms, frame.metadata) for now_ms, frame in seen if frame.kind == live_client.TENSOR]
     return {"frames": frames, "bytes": sum(len(frame.data) for _, frame in seen),
-            "after_boundary_ms": [now_ms - began_ms[told["step"] + 1] for now_ms, told in after if told["step"] + 1 in began_ms],
+            "after_shown_ms": [now_ms - told["begin_ms"] for now_ms, told in after],
             "after_whole_ms": [now_ms - told["end_ms"] for now_ms, told in after]}
 
 

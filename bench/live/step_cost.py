@@ -3,7 +3,7 @@
 tensors, with eight of them (a server's most) of which one never reads. Of rank 0, pinned to processor 0: instructions of its main thread,
 counted by callgrind, and CPU time of that thread, in rounds, each against the same round without a live view. Clients and the server's
 thread are on the other processors. Of ranks that have a processor each, and of four ranks whatever the processors, what the report
-says of our own time, and how long a view takes from its tensor's step to a client.
+says of our own time, and how long a view takes from its tensor to a client.
 
   bench/live/step_cost.py BUILD_FOLDER [--steps 60] [--counted 3] [--rounds 9] [--asked 3]
 
@@ -145,7 +145,7 @@ def spread_ms(values):
 
 
 def ask_ranks(build, steps, rounds):
-    print("| | own time of a step, slowest rank | waiting in it | view: from its boundary to a client, p50 / p99 | of it from when it was whole |\n|---|---|---|---|---|")
+    print("| | own time of a step, slowest rank | waiting in it | view: from its tensor to a client, p50 / p99 | of it from when it was whole |\n|---|---|---|---|---|")
     for name, ranks, words, bind in (("2 ranks, a core each", 2, ["--tp", 2], "core"), ("4 ranks on these cores", 4, ["--tp", 2, "--pp", 2], "none")):
         found = {way: [] for way in list(WAYS)[1:]}
         for _ in range(rounds):
@@ -157,7 +157,7 @@ def ask_ranks(build, steps, rounds):
             own, wait = (statistics.median(talk[key] / talk["step_s"] for talk in talks) for key in ("own_s", "wait_s"))
             cells = [f"{name}, {way}", f"{100 * own:.2f} %", f"{100 * wait:.2f} %"]
             if each[0][1]:
-                cells += [spread_ms([ms for _, seen in each for ms in seen[key]]) for key in ("after_boundary_ms", "after_whole_ms")]
+                cells += [spread_ms([ms for _, seen in each for ms in seen[key]]) for key in ("after_shown_ms", "after_whole_ms")]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
