@@ -3,7 +3,7 @@
 
   page_test.py LIBRARY MEGASCOPE GPT PAGE_FOLDER NODE CHROMIUM LAUNCHER...
 
-PAGE_FOLDER: where the page was built, with its packages. With MEGASCOPE_PICTURES=FOLDER a picture of the page is written there, live.png.
+PAGE_FOLDER: where the page was built, with its packages. With PICTURES_FOLDER=FOLDER a picture of the page is written there, live.png.
 """
 
 import json
@@ -26,7 +26,7 @@ MOST_S = 150
 
 def read_page():
     """(what the page showed, the job's lines, its trace's events). The browser is there before the job, which goes on while it looks."""
-    words = [NODE, "tests/job/read_page.js"] + ([os.environ["MEGASCOPE_PICTURES"]] if os.environ.get("MEGASCOPE_PICTURES") else [])
+    words = [NODE, "tests/job/read_page.js"] + ([os.environ["PICTURES_FOLDER"]] if os.environ.get("PICTURES_FOLDER") else [])
     reader = subprocess.Popen(words, cwd=PAGE_FOLDER, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     command = [GPT, "--tp", 2, "--pp", 2, "--hidden", 64, "--micro-batches", MICRO_BATCHES, "--steps", STEPS]
     with reader:
