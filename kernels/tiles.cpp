@@ -65,20 +65,92 @@ struct Row {
   std::uint64_t count;
 };
 
+/// Where in a row's tiles a batch begins.
+struct TileCursor {
+  TileState* state;
+  std::uint64_t left_in_tile;
+  std::uint64_t width;
+
+  /// So many elements are a batch that tiles which fit into one are never cut by its end, whatever lies beside them.
+  std::uint64_t batch_of(std::uint64_t left) const {
+    const std::uint64_t whole = left_in_tile >= kBatch ? kBatch : left_in_tile + (kBatch - left_in_tile) / width * width;
+    return std::min(left, whole);
+  }
+  void go_on(std::uint64_t count) {
+    left_in_tile -= count;
+    if (left_in_tile != 0) return;
+    ++state;
+    left_in_tile = width;
+  }
+};
+
+void add_batch(const TileMethod& method, const double* values, std::uint64_t count, TileCursor& cursor) {
+  for (const double* const end = values + count; values != end;) {
+    const std::uint64_t piece = std::min(cursor.left_in_tile, static_cast<std::uint64_t>(end - values));
+    merge_tiles(method, state_of(method.reduction, values, piece), *cursor.state);
+    values += piece;
+    cursor.go_on(piece);
+  }
+}
+
+/// The same of sums, by far the most usual: a page shows means.
+void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
+  for (const double* const end = values + count; values != end;) {
+    const std::uint64_t piece = std::min(cursor.left_in_tile, static_cast<std::uint64_t>(end - values));
+    double sum = 0.0;
+    for (const double* const piece_end = values + piece; values != piece_end; ++values) sum += *values;
+    TileState& state = *cursor.state;
+    state.a = state.count == 0.0 ? sum : state.a + sum;
+    state.count += static_cast<double>(piece);
+    cursor.go_on(piece);
+  }
+}
+
+bool is_of_sums(TileReduction reduction) { return reduction == TileReduction::kMean || reduction == TileReduction::kSum; }
+
 template <class Element>
 void add_row(const TileMethod& method, const TileGrid& grid, const Row& row, std::uint64_t first_tile, TileState* states) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(typename Element::Type));
+  const std::uint64_t tile = row.start / grid.width;
+  TileCursor cursor{states + (tile - first_tile), (tile + 1) * grid.width - row.start, grid.width};
   std::array<double, kBatch> values;
-  std::uint64_t done = 0;
-  while (done < row.count) {
-    const std::uint64_t index = row.start + done;
-    const std::uint64_t tile = index / grid.width;
-    const std::uint64_t left_in_tile = (tile + 1) * grid.width - index;
-    const std::uint64_t count = std::min({left_in_tile, row.count - done, std::uint64_t{kBatch}});
+  for (std::uint64_t done = 0; done < row.count;) {
+    const std::uint64_t count = cursor.batch_of(row.count - done);
     load_batch<Element>(row.data + static_cast<std::int64_t>(done) * row.stride * kBytes, row.stride, count, method.has_abs_before, values.data());
-    merge_tiles(method, state_of(method.reduction, values.data(), count), states[tile - first_tile]);
+    if (is_of_sums(method.reduction)) add_batch_of_sums(values.data(), count, cursor);
+    else add_batch(method, values.data(), count, cursor);
     done += count;
   }
+}
+
+constexpr std::uint64_t kMostNarrow = 8;
+
+template <class Element>
+double sum_of(const unsigned char* at, std::uint64_t count) {
+  double sum = 0.0;
+  for (std::uint64_t i = 0; i < count; ++i) sum += load<Element>(at + i * sizeof(typename Element::Type));
+  return sum;
+}
+
+/// Of tiles of kWidth elements: without a loop that takes longer than what it does.
+template <class Element, std::uint64_t kWidth>
+void sum_whole_tiles(const unsigned char* at, std::uint64_t tiles, float* cells) {
+  for (std::uint64_t tile = 0; tile < tiles; ++tile, at += kWidth * sizeof(typename Element::Type)) cells[tile] = static_cast<float>(sum_of<Element>(at, kWidth));
+}
+
+template <class Element>
+void sum_narrow_tiles(std::uint64_t width, const unsigned char* at, std::uint64_t start, std::uint64_t count, float* cells) {
+  using WholeTiles = void (*)(const unsigned char*, std::uint64_t, float*);
+  constexpr std::array<WholeTiles, kMostNarrow> kOfWidth{&sum_whole_tiles<Element, 1>, &sum_whole_tiles<Element, 2>, &sum_whole_tiles<Element, 3>,
+                                                         &sum_whole_tiles<Element, 4>, &sum_whole_tiles<Element, 5>, &sum_whole_tiles<Element, 6>,
+                                                         &sum_whole_tiles<Element, 7>, &sum_whole_tiles<Element, 8>};
+  constexpr std::uint64_t kBytes = sizeof(typename Element::Type);
+  const std::uint64_t first = std::min((width - start % width) % width, count);
+  if (first != 0) *cells++ = static_cast<float>(sum_of<Element>(at, first));
+  const std::uint64_t tiles = (count - first) / width;
+  kOfWidth[width - 1](at + first * kBytes, tiles, cells);
+  const std::uint64_t last = count - first - tiles * width;
+  if (last != 0) cells[tiles] = static_cast<float>(sum_of<Element>(at + (count - last) * kBytes, last));
 }
 
 }  // namespace
@@ -91,6 +163,17 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
                   std::uint64_t start, std::uint64_t count, std::uint64_t first_tile, TileState* states) noexcept {
   const Row row{static_cast<const unsigned char*>(data), stride, start, count};
   with_elements(type, [&](auto element) { add_row<decltype(element)>(method, grid, row, first_tile, states); });
+}
+
+bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type, std::int64_t stride) noexcept {
+  return is_of_sums(method.reduction) && !method.has_abs_before && grid.width <= kMostNarrow && stride == 1 &&
+         (type == ElementType::kFloat32 || type == ElementType::kBfloat16);
+}
+
+void sum_narrow_tiles(const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count, float* cells) noexcept {
+  const auto* const at = static_cast<const unsigned char*>(data);
+  if (type == ElementType::kBfloat16) sum_narrow_tiles<Bfloat16>(grid.width, at, start, count, cells);
+  else sum_narrow_tiles<Plain<float>>(grid.width, at, start, count, cells);
 }
 
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept {
@@ -118,6 +201,19 @@ TileState packed_tile(const TileMethod& method, const TileState& state) noexcept
   const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
   if (is_of_squares) return {.count = state.count, .a = std::sqrt(state.a), .b = state.b};
   return {.count = state.count, .a = state.a, .b = method.reduction == TileReduction::kStd ? std::sqrt(state.b) : state.b};
+}
+
+void pack_tiles(const TileMethod& method, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept {
+  if (columns == 1 && is_of_sums(method.reduction)) {
+    for (const TileState& state : states) *cells++ = static_cast<float>(state.a);
+    return;
+  }
+  for (const TileState& made : states) {
+    const TileState state = packed_tile(method, made);
+    if (columns == 3) *cells++ = static_cast<float>(state.count);
+    *cells++ = static_cast<float>(state.a);
+    if (columns == 3) *cells++ = static_cast<float>(state.b);
+  }
 }
 
 TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept {

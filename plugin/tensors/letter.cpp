@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -30,10 +31,10 @@ void put_all(std::vector<std::byte>& to, const Values& values) {
   using Value = typename Values::value_type;
   static_assert(std::is_trivially_copyable_v<Value>);
   put(to, static_cast<std::uint64_t>(values.size()));
-  const std::size_t at = to.size();
+  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
   const std::size_t bytes = values.size() * sizeof(Value);
-  to.resize(at + (bytes + kAlign - 1) / kAlign * kAlign);
-  if (bytes != 0) std::memcpy(to.data() + at, values.data(), bytes);
+  to.insert(to.end(), first, first + bytes);
+  to.resize(to.size() + (kAlign - bytes % kAlign) % kAlign);
 }
 
 /// Takes values from bytes that may be anything; once something is amiss it gives nothing more.
@@ -199,7 +200,14 @@ bool LetterWriter::add(const RankFacts& facts) {
   return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
 }
 
-std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
+std::vector<std::byte> LetterWriter::take() {
+  std::vector<std::byte> letter = std::exchange(bytes_, {});
+  try {
+    bytes_.reserve(letter.size());  // the next one is likely to be as long
+  } catch (const std::bad_alloc&) {  // it grows as it is filled
+  }
+  return letter;
+}
 
 namespace {
 

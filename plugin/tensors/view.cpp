@@ -94,30 +94,34 @@ std::vector<PartStretch> tiles_of(const TileGrid& grid, const std::vector<PartSt
   return tiles;
 }
 
-void put_states(const kernels::TileMethod& method, const std::vector<TileState>& states, std::uint32_t columns, std::vector<float>& elements) {
-  for (const TileState& made : states) {
-    const TileState state = kernels::packed_tile(method, made);
-    if (columns == 3) elements.push_back(static_cast<float>(state.count));
-    elements.push_back(static_cast<float>(state.a));
-    if (columns == 3) elements.push_back(static_cast<float>(state.b));
+/// Calls `function` with each stretch that is not empty, where its elements begin in a row, and the first of its cells.
+template <class Function>
+void for_each_stretch(const TileGrid& grid, const std::vector<PartStretch>& stretches, std::int64_t element_step, Function function) {
+  std::uint64_t cell = 0;
+  for (const PartStretch& stretch : stretches) {
+    if (stretch.count == 0) continue;
+    const std::uint64_t first = stretch.whole_start / grid.width;
+    function(stretch, static_cast<std::int64_t>(stretch.start) * element_step, first, cell);
+    cell += (stretch.whole_start + stretch.count - 1) / grid.width - first + 1;
   }
 }
 
 void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, const TileGrid& grid, const std::vector<PartStretch>& stretches, ViewPart& part) {
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1 : tensor.strides[shape.size() - 1];
-  const auto bytes = static_cast<std::int64_t>(kernels::element_bytes(tensor.shape.type));
+  const std::int64_t element_step = stride * static_cast<std::int64_t>(kernels::element_bytes(tensor.shape.type));
+  const ElementType type = tensor.shape.type;
+  const kernels::TileMethod method = wish.method();
+  const bool is_short = kernels::has_narrow_sums(method, grid, type, stride);
   std::vector<TileState> states(part.shape.back());
+  float* cells = part.elements.data();
   for_each_row(tensor, shape, [&](const unsigned char* row) {
-    std::ranges::fill(states, TileState{});
-    std::uint64_t cell = 0;
-    for (const PartStretch& stretch : stretches) {
-      if (stretch.count == 0) continue;
-      const std::uint64_t first = stretch.whole_start / grid.width;
-      kernels::add_to_tiles(wish.method(), grid, tensor.shape.type, row + static_cast<std::int64_t>(stretch.start) * stride * bytes, stride, stretch.whole_start,
-                            stretch.count, first, states.data() + cell);
-      cell += (stretch.whole_start + stretch.count - 1) / grid.width - first + 1;
-    }
-    put_states(wish.method(), states, part.columns, part.elements);
+    if (!is_short) std::ranges::fill(states, TileState{});
+    for_each_stretch(grid, stretches, element_step, [&](const PartStretch& stretch, std::int64_t offset, std::uint64_t first, std::uint64_t cell) {
+      if (is_short) kernels::sum_narrow_tiles(grid, type, row + offset, stretch.whole_start, stretch.count, cells + cell);
+      else kernels::add_to_tiles(method, grid, type, row + offset, stride, stretch.whole_start, stretch.count, first, states.data() + cell);
+    });
+    if (!is_short) kernels::pack_tiles(method, states, part.columns, cells);
+    cells += states.size() * part.columns;
   });
 }
 
@@ -139,7 +143,7 @@ bool make_tiles(const Wish& wish, const TensorView& tensor, const Spread& spread
     part.shape[last] = part.stretches.empty() ? 0 : part.stretches.back().start + part.stretches.back().count;
   }
   if (product(part.shape) * part.columns * sizeof(float) > kMostViewBytes) return false;
-  part.elements.reserve(product(part.shape) * part.columns);
+  part.elements.resize(product(part.shape) * part.columns);
   add_tiles(wish, tensor, shape, grid, stretches, part);
   return true;
 }

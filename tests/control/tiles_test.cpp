@@ -1,5 +1,6 @@
 #include "kernels/tiles.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -116,6 +117,48 @@ TEST(Tiles, ShowNaNsAndInfinities) {
   TileState state;
   add_to_tiles({}, TileGrid::of(2, 1), ElementType::kFloat32, large.data(), 1, 0, 2, 0, &state);
   EXPECT_EQ(finish_tile({}, state), infinity);
+}
+
+TEST(Tiles, NarrowSumsAreWhatStatesCarryBitForBit) {
+  std::mt19937 random(7);
+  std::vector<float> floats(2000);
+  std::vector<std::uint16_t> halves(floats.size());
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    floats[i] = std::sin(static_cast<float>(random())) * 3.0F;
+    halves[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(floats[i]) >> 16);
+  }
+  const TileMethod mean{};
+  int compared = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const TileGrid grid = TileGrid::of(1 + random() % 700, 1 + random() % 120);
+    const bool is_half = random() % 2 == 0;
+    const ElementType type = is_half ? ElementType::kBfloat16 : ElementType::kFloat32;
+    if (!kernels::has_narrow_sums(mean, grid, type, 1)) continue;
+    const std::uint64_t start = random() % grid.extent;
+    const std::uint64_t count = 1 + random() % (grid.extent - start);
+    const std::uint64_t first = start / grid.width;
+    const std::size_t at = random() % 1000;
+    const void* const data = is_half ? static_cast<const void*>(&halves[at]) : &floats[at];
+    std::vector<TileState> states((start + count - 1) / grid.width - first + 1);
+    kernels::add_to_tiles(mean, grid, type, data, 1, start, count, first, states.data());
+    std::vector<float> expected_cells(states.size() + 1, 7.0F);
+    kernels::pack_tiles(mean, states, 1, expected_cells.data());
+    std::vector<float> cells(states.size() + 1, 7.0F);  // one more, which is left alone
+    kernels::sum_narrow_tiles(grid, type, data, start, count, cells.data());
+    ASSERT_EQ(cells, expected_cells) << grid.extent << " in tiles of " << grid.width << " from " << start << ", " << count;
+    ++compared;
+  }
+  EXPECT_GT(compared, 5000);
+}
+
+TEST(Tiles, OnlyShortSumsOfNeighboursHaveTheShorterWay) {
+  const TileGrid narrow = TileGrid::of(512, 96);
+  EXPECT_TRUE(kernels::has_narrow_sums({TileReduction::kSum}, narrow, ElementType::kFloat32, 1));
+  EXPECT_FALSE(kernels::has_narrow_sums({TileReduction::kMax}, narrow, ElementType::kFloat32, 1));
+  EXPECT_FALSE(kernels::has_narrow_sums({.reduction = TileReduction::kSum, .has_abs_before = true}, narrow, ElementType::kFloat32, 1));
+  EXPECT_FALSE(kernels::has_narrow_sums({}, TileGrid::of(4096, 96), ElementType::kFloat32, 1));
+  EXPECT_FALSE(kernels::has_narrow_sums({}, narrow, ElementType::kFloat64, 1));
+  EXPECT_FALSE(kernels::has_narrow_sums({}, narrow, ElementType::kFloat32, 2));
 }
 
 TEST(TileMethod, IsReadAsUsersOfPyTorchWriteIt) {

@@ -87,3 +87,14 @@ class Job:
         self.process.stdout.close()
         self.process.stderr.close()
         self.scratch.cleanup()
+
+
+def slices_of(events, rank, name=None):
+    """(begin, end) in µs of what a rank did, of its outermost calls of MPI where no name is given."""
+    found = sorted((event["ts"], event["ts"] + event["dur"]) for event in events
+                   if event["ph"] == "X" and event["pid"] == rank and (event["name"].startswith("MPI_") if name is None else event["name"] == name))
+    outermost = []
+    for begin, end in found:
+        if name is not None or not outermost or begin >= outermost[-1][1]:
+            outermost.append((begin, end))
+    return outermost

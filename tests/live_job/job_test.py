@@ -17,7 +17,7 @@ import unittest
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 
 import live_client  # noqa: E402
-from job import Job  # noqa: E402
+from job import Job, slices_of  # noqa: E402
 
 LIBRARY, MEGASCOPE, GPT, PLAIN_LOOP, *LAUNCHER = sys.argv[1:]
 SMALL = ["--layers", "4", "--hidden", "32", "--heads", "4", "--sequence", "16", "--batch", "4", "--micro-batches", "2"]
@@ -63,17 +63,6 @@ class Viewer:
             for step, row in zip(frame.steps, frame.columns[column]):
                 values.update({(step, id_): value for id_, value in zip(frame.ids, row) if not math.isnan(value)})
         return values
-
-
-def slices_of(events, rank, name=None):
-    """(begin, end) in µs of what a rank did, of its outermost calls of MPI where no name is given."""
-    found = sorted((event["ts"], event["ts"] + event["dur"]) for event in events
-                   if event["ph"] == "X" and event["pid"] == rank and (event["name"].startswith("MPI_") if name is None else event["name"] == name))
-    outermost = []
-    for begin, end in found:
-        if name is not None or not outermost or begin >= outermost[-1][1]:
-            outermost.append((begin, end))
-    return outermost
 
 
 class OfATrainingGpt(unittest.TestCase):

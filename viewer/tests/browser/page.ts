@@ -2,19 +2,16 @@
 
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { startMock } from "../mock_server/server.js";
+import { CHROMIUM, watchedPage } from "./chromium.js";
 
-export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export { cursorTo, launch } from "./chromium.js";
+
 export const PAGE = process.env.MEGASCOPE_VIEWER_PAGE ?? fileURLToPath(new URL("../../dist/index.html", import.meta.url));
 export const missing = [CHROMIUM, PAGE].find((path) => !existsSync(path));
 
 export type Mock = Awaited<ReturnType<typeof startMock>>;
-
-export async function launch(): Promise<Browser> {
-  const asRoot = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath: CHROMIUM, args: [...asRoot, "--disable-gpu"] });
-}
 
 export interface Opened {
   page: Page;
@@ -23,15 +20,7 @@ export interface Opened {
 
 /** Opens a server's page. hash: what stands behind the #. */
 export async function open(browser: Browser, server: { url: string }, hash = "", colorScheme: "dark" | "light" = "light"): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme });
-  const problems: string[] = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) problems.push(message.text());
-  });
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(server.url).origin) && !request.url().startsWith("data:")) problems.push(`asked for ${request.url()}`);
-  });
+  const { page, problems } = await watchedPage(browser, new URL(server.url).origin, { colorScheme });
   await page.goto(server.url + hash);
   await page.waitForSelector("[data-connection=connected]");
   return { page, problems };
@@ -66,12 +55,4 @@ export async function colourOf(page: Page, heat: string, row: number, column: nu
     },
     [heat, row, column] as const,
   );
-}
-
-/** Puts a heatmap's cursor on a cell by the keyboard: from its last column, first row. */
-export async function cursorTo(page: Page, heat: string, row: number, columnsBack: number): Promise<void> {
-  await page.focus(`[data-heat="${heat}"] canvas`);
-  await page.keyboard.press("End");
-  for (let i = 0; i < row; i++) await page.keyboard.press("ArrowDown");
-  for (let i = 0; i < columnsBack; i++) await page.keyboard.press("ArrowLeft");
 }
