@@ -22,16 +22,23 @@ std::vector<Json> lists_in(const Json& reply, const char* name) {
   return lists;
 }
 
+std::uint64_t shortest_of(const std::vector<Json>& prompts) {
+  std::uint64_t shortest = prompts.empty() ? 0 : std::numeric_limits<std::uint64_t>::max();
+  for (const Json& prompt : prompts) shortest = std::min<std::uint64_t>(shortest, prompt.size());
+  return shortest;
+}
+
 Json no_token() { return {{"id", -1}, {"token", ""}, {"logit", 0}, {"probability", 0}}; }
 
 }  // namespace
 
 std::string compat_error_text(const std::string& message) { return dumped({{"type", "error"}, {"message", message}}); }
 
+std::uint64_t shortest_prompt(const Json& reply) { return shortest_of(lists_in(reply, "prompts")); }
+
 std::string compat_start_text(const Json& reply, std::int32_t layers) {
   const std::vector<Json> prompts = lists_in(reply, "prompts");
-  std::size_t shortest = prompts.empty() ? 0 : std::numeric_limits<std::size_t>::max();
-  for (const Json& prompt : prompts) shortest = std::min(shortest, prompt.size());
+  const std::uint64_t shortest = shortest_of(prompts);
   Json flat = Json::array();
   for (const Json& prompt : prompts) {
     for (std::size_t i = 0; i < shortest; ++i) flat.push_back(prompt[i]);

@@ -11,6 +11,8 @@ namespace megascope::live {
 /// {"type":"error","message":…}
 std::string compat_error_text(const std::string& message);
 
+/// Tokens of the shortest prompt of the program's `start`: so many of each prompt are told.
+std::uint64_t shortest_prompt(const nlohmann::json& reply);
 /// layers: as far as known, where the reply does not say.
 std::string compat_start_text(const nlohmann::json& reply, std::int32_t layers);
 /// An update of type Result: the sampled token of each prompt, and kTopTokens of each.

@@ -76,6 +76,7 @@ void CompatHub::stop(ClientId id, Client& client) {
   client.seen.clear();
   client.waiting.clear();
   client.finish.clear();
+  client.finish_ns.reset();
   client.has_started = false;
   client.first_step.reset();
   client.mode = Mode::kIdle;
@@ -98,6 +99,8 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
     normalise_rows(*vector);
   }
   client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)), .wishes = {}, .sent_tokens = {}});
+  const std::vector<std::uint64_t> shape = wanted.flag == CompatFlag::kQkv ? known_shape(wanted.flag) : std::vector<std::uint64_t>{};
+  if (!shape.empty()) (void)client.seen.back().lens.learn(shape);  // else its first views tell, and are none to show
   if (ask_ranks(client.seen.back())) return true;
   problem = "All clients together want " + std::to_string(tensors::kMostWishes) + " different things, and no more are allowed.";
   return false;
@@ -136,13 +139,16 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
   if (type == "start") {
     client->has_started = true;
     client->waiting.clear();  // views of steps before
+    client->progress = TextProgress(shortest_prompt(answer));
     reply(*client, compat_start_text(answer, layer_count()));
   } else if (type == "token") {
+    client->progress.add_token();
     reply(*client, compat_result_text(answer));
   } else if (type == "finish") {
     client->finish = compat_finish_text(answer);
   } else if (type == "error") {
     const auto message = answer.find("message");
+    client->finish_ns = 0;  // for which nothing is waited
     client->finish = compat_error_text(message != answer.end() && message->is_string() ? message->get<std::string>() : "the program gives no reason");
   }
 }
@@ -169,7 +175,7 @@ bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
     if (next_view(*client, message.text)) return true;
     if (next_reply(id, message.text)) return true;  // why a view can't be shown
   }
-  if (!client->finish.empty()) {
+  if (!client->finish.empty() && has_last_views(*client, now_ns)) {
     message.text = std::move(client->finish);
     stop(id, *client);
     return true;

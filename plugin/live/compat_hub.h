@@ -14,6 +14,7 @@
 #include "plugin/live/hub.h"
 #include "plugin/live/onlooker.h"
 #include "plugin/live/party.h"
+#include "plugin/live/text_progress.h"
 
 namespace megascope::live {
 
@@ -60,7 +61,9 @@ class CompatHub final : public Party, public Onlooker {
     std::size_t reply_bytes = 0;
     MessageRate rate;
     bool has_started = false;          ///< it was told `start`
-    std::string finish;                ///< to be told once no view waits; empty: not yet
+    std::string finish;                ///< to be told once the last step's views are; empty: not yet
+    std::optional<std::int64_t> finish_ns;  ///< when it first could be told
+    TextProgress progress;
     std::optional<std::int64_t> first_step;
     std::int64_t last_step = 0;
     std::int64_t first_ns = 0;         ///< when the first view came
@@ -83,9 +86,13 @@ class CompatHub final : public Party, public Onlooker {
   bool may_show(Client& client, std::int64_t now_ns);
   bool next_view(Client& client, std::string& text);
   std::optional<std::string> text_of(Client& client, Seen& seen, const View& view);
+  bool keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers);
+  bool has_last_views(Client& client, std::int64_t now_ns) const;
   std::string start_text(const Client& client) const;
   std::int32_t layer_count() const;
   std::string names_of(CompatFlag flag) const;
+  /// Of a tensor that ranks named; empty: none did.
+  std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;
   std::map<ClientId, Client> clients_;

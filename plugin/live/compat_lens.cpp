@@ -40,9 +40,8 @@ Wish CompatLens::wish() const {
   return wish;
 }
 
-bool CompatLens::learn(const View& view) {
+bool CompatLens::learn(const std::vector<std::uint64_t>& shape) {
   const bool is_attention = wanted_.flag == CompatFlag::kScores;
-  const std::vector<std::uint64_t>& shape = view.full_shape;
   const bool is_input = wanted_.flag == CompatFlag::kInputTokens;
   if (is_attention && shape.size() == 4) {
     sequences_ = shape[0];
@@ -88,6 +87,10 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, st
     return std::nullopt;
   }
   Numbers numbers{.shape = view.shape, .values = view.values};
+  if (wanted_.flag == CompatFlag::kScores && numbers.shape.size() < 3) {
+    problem = "of " + std::to_string(numbers.shape.size()) + " dimensions, and attention has at least heads, queries and keys";
+    return std::nullopt;
+  }
   if (fused_) {
     std::optional<Numbers> tiles = fused_->tiles_of(numbers);
     if (!tiles) problem = "its shape has changed: ask for it again";

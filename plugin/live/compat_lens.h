@@ -25,8 +25,8 @@ class CompatLens {
   CompatFlag flag() const { return wanted_.flag; }
   /// What to ask the ranks for now, without a name.
   tensors::Wish wish() const;
-  /// A view came of it. True: what wish() says is another by that, and this view is none to show.
-  bool learn(const View& view);
+  /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that were asked for before are none to show.
+  bool learn(const std::vector<std::uint64_t>& shape);
   /// layer: from 0. problem: why it can't be shown. The last dimension but one of what comes are tokens (of attention: queries).
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
   /// An update's `args`.

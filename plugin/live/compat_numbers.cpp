@@ -47,6 +47,21 @@ void keep_last(Numbers& numbers, std::size_t dimension, std::uint64_t count) {
   numbers.shape[dimension] = count;
 }
 
+void pad_front(Numbers& numbers, std::size_t dimension, std::uint64_t count, float value) {
+  const std::uint64_t extent = numbers.shape[dimension];
+  if (extent >= count) return;
+  const std::vector<std::uint64_t> behind(numbers.shape.begin() + static_cast<std::ptrdiff_t>(dimension) + 1, numbers.shape.end());
+  const std::uint64_t inner = product_of(behind);
+  std::vector<float> padded;
+  for (std::uint64_t at = 0; at < numbers.values.size(); at += extent * inner) {
+    const auto from = numbers.values.begin() + static_cast<std::ptrdiff_t>(at);
+    padded.insert(padded.end(), (count - extent) * inner, value);
+    padded.insert(padded.end(), from, from + static_cast<std::ptrdiff_t>(extent * inner));
+  }
+  numbers.values = std::move(padded);
+  numbers.shape[dimension] = count;
+}
+
 std::string update_text(int update_type, std::int32_t layer_id, const std::vector<std::uint64_t>& args, const std::vector<float>& values) {
   std::string text = R"({"type":"update","update_type":)" + std::to_string(update_type) + ",\"layer_id\":" + std::to_string(layer_id) + ",\"args\":[";
   for (std::size_t i = 0; i < args.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(args[i]);

@@ -21,6 +21,8 @@ std::uint64_t product_of(const std::vector<std::uint64_t>& shape);
 void make_three_dimensions(Numbers& numbers);
 /// Rows of `cells` numbers, if they are shorter: those that lack are NaN.
 void widen_rows(Numbers& numbers, std::uint64_t cells);
+/// Rows of a dimension before the first one, of one value, so that it has `count`; none if it has as many.
+void pad_front(Numbers& numbers, std::size_t dimension, std::uint64_t count, float value);
 /// Of a dimension its last `count`, if it has more.
 void keep_last(Numbers& numbers, std::size_t dimension, std::uint64_t count);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,7 @@ constexpr std::int64_t kFirstStepNs = 1'500'000'000;  ///< until then all ranks 
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
 constexpr std::size_t kMostNamesSaid = 12;
+constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the program finished a text its views are waited for
 
 bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) { return std::ranges::find(wishes, wish) != wishes.end(); }
 
@@ -38,7 +40,7 @@ void CompatHub::hear_view(Client& client, Seen& seen, const Shelf::Place& place,
     client.first_ns = now_ns;
   }
   client.last_step = std::max(client.last_step, view.step);
-  if (seen.lens.learn(view)) {
+  if (seen.lens.learn(view.full_shape)) {
     if (!ask_ranks(seen)) complain(client, seen, "all clients together want too many different things");
     return;
   }
@@ -84,6 +86,17 @@ std::string CompatHub::names_of(CompatFlag flag) const {
   return list.empty() ? text : text + "; there are " + list;
 }
 
+std::vector<std::uint64_t> CompatHub::known_shape(CompatFlag flag) const {
+  const CompatFlagRow& row = row_of(flag);
+  const TensorCatalog& known = hub_.store().tensors;
+  for (std::uint32_t id = 0; id < known.size(); ++id) {
+    const tensors::TensorName& name = known[id].name;
+    const bool is_like = std::ranges::any_of(row.patterns, [&](std::string_view like) { return !like.empty() && tensors::matches(like, name.name); });
+    if (known[id].is_named && is_like && name.kind == row.kind) return name.shape;
+  }
+  return {};
+}
+
 std::int32_t CompatHub::layer_count() const {
   std::int32_t layers = 0;
   const TensorCatalog& known = hub_.store().tensors;
@@ -127,7 +140,34 @@ bool CompatHub::next_view(Client& client, std::string& text) {
   return false;
 }
 
-/// While a text is generated its tokens come one by one, though the program may compute all of them each time: only new ones are told.
+/// While a text is generated its tokens come one by one, though the program may compute all of them each time: only new ones are told. Where it
+/// looks at the text's end only, rows count from the text's begin all the same, as those who read them do. False: they are too many.
+bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers) {
+  if (numbers.values.empty()) return true;
+  const bool is_attention = seen.lens.flag() == CompatFlag::kScores;
+  const std::size_t rows = numbers.shape.size() - 2;
+  const std::size_t counted = is_attention ? rows + 1 : rows;
+  std::uint64_t& sent = seen.sent_tokens[view.key];
+  const std::uint64_t reach = std::max(client.progress.reach(view.step, numbers.shape[counted]), sent + 1);
+  const std::uint64_t fresh = reach - std::exchange(sent, reach);
+  keep_last(numbers, rows, fresh);
+  const std::uint64_t wanted = is_attention ? reach : fresh;
+  if (numbers.values.size() / numbers.shape[counted] * wanted > kMostCompatNumbers) return false;
+  pad_front(numbers, counted, wanted, is_attention ? 0.0F : std::numeric_limits<float>::quiet_NaN());
+  return true;
+}
+
+/// Views of the last step come later than the answer of another rank that the text is whole.
+bool CompatHub::has_last_views(Client& client, std::int64_t now_ns) const {
+  if (!client.finish_ns) client.finish_ns = now_ns;
+  if (has_ended_ || now_ns - *client.finish_ns > kLastViewsNs) return true;
+  const auto layers = static_cast<std::size_t>(layer_count());
+  return std::ranges::all_of(client.seen, [&](const Seen& seen) {
+    const auto is_told = [&](const auto& sent) { return sent.second >= client.progress.end(); };
+    return seen.sent_tokens.size() >= layers && std::ranges::all_of(seen.sent_tokens, is_told);
+  });
+}
+
 std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const View& view) {
   const std::optional<std::uint32_t> id = hub_.store().tensors.find(view.key);
   const std::int32_t layer = id ? hub_.store().tensors[*id].name.layer : kNoLayer;
@@ -137,12 +177,9 @@ std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const 
     complain(client, seen, problem);
     return std::nullopt;
   }
-  if (client.mode == Mode::kGenerating) {
-    const std::size_t dimension = numbers->shape.size() - 2;
-    const std::uint64_t tokens = numbers->shape[dimension];
-    std::uint64_t& sent = seen.sent_tokens[view.key];
-    keep_last(*numbers, dimension, tokens > sent ? tokens - sent : 1);
-    sent = tokens;
+  if (client.mode == Mode::kGenerating && !keep_new_tokens(client, seen, view, *numbers)) {
+    complain(client, seen, "the text is too long to show it");
+    return std::nullopt;
   }
   return update_text(number_of(seen.lens.flag(), client.form), layer + 1, seen.lens.args_of(*numbers), numbers->values);
 }

@@ -1,7 +1,7 @@
 // Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the program answers when they ask it to generate:
-//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder DIR] [--control] [--polls]
+//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder DIR] [--control] [--polls] [--window N]
 // Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each request. A prompt "fail" is answered with an error.
-// Tokens are bytes; one is generated a step. In training there are 2 sequences of 6 tokens.
+// Tokens are bytes; one is generated a step, of the last N of a text. In training there are 2 sequences of 6 tokens.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -67,6 +67,7 @@ struct Feed {
   std::deque<std::vector<tensors::Wish>> wishes = std::deque<std::vector<tensors::Wish>>(3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
+  std::uint64_t window = 0;
   std::uint64_t refused = 0;
 
   void poll(tensors::LetterWriter& writer) {
@@ -91,7 +92,7 @@ struct Feed {
     for (std::int32_t rank = 0; rank < MadeUpTransformer::kRanks; ++rank) {
       tensors::LetterWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
-      const std::uint64_t tokens = generation ? generation->length() : kTokens;
+      const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
       if (rank == MadeUpTransformer::kRanks - 1) go_on(writer, step);
       if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
       const std::vector<std::byte> letter = MadeUpTransformer::letter(rank, step, sequences, tokens, wishes.front(), std::move(writer));
@@ -117,13 +118,14 @@ struct Feed {
 }  // namespace
 
 int main(int argc, char** argv) {
-  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}},
+  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}, {"--window", "1000000"}},
                                 {{"--control", false}, {"--polls", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr, "live_compat_feed: unknown argument, or one without its value (tests/live/compat_feed.cpp)\n");
     return 2;
   }
   const auto feed = std::make_unique<Feed>();
+  feed->window = static_cast<std::uint64_t>(arguments.number("--window"));
   feed->has_polls = arguments.is_on("--polls");
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));

@@ -66,6 +66,26 @@ class Generating(unittest.TestCase):
                 self.assertEqual(len(attention[layer][-1]["result"]), 2 * HEADS * queries[-1] * sum(queries))
             client.close()
 
+    def test_a_text_that_outgrows_what_the_program_looks_at(self):
+        # Rows and keys count from the text's begin: the page, which labels them so, would show them at other tokens.
+        with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls", "--window", 10) as run:
+            time.sleep(0.5)
+            client = reference_client(run)
+            self.ask(client, "Hello", "World", tokens=12)
+            rows, keys = {}, {}
+            while (message := client.receive())["type"] != "finish":
+                if message.get("update_type") == 4:
+                    rows[message["layer_id"]] = rows.get(message["layer_id"], 0) + message["args"][0]
+                elif message.get("update_type") == 2:
+                    heads, queries, wide = message["args"]
+                    keys.setdefault(message["layer_id"], []).append(wide)
+                    self.assertEqual((heads, len(message["result"])), (HEADS, 2 * HEADS * queries * wide))
+                    self.assertEqual(message["result"][:max(0, wide - 10)], [0] * max(0, wide - 10), "not looked at")
+            self.assertEqual(rows, {layer: 16 for layer in range(1, 5)}, "the token that is generated last is not looked at")
+            for wide in keys.values():
+                self.assertEqual((wide, wide[-1]), (sorted(set(wide)), 16))
+            client.close()
+
     def test_the_programs_error_and_the_queue(self):
         with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls") as run:
             own = run.own_client()

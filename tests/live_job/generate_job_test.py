@@ -161,6 +161,42 @@ class OfATrainedGpt(unittest.TestCase):
                     rows = update["args"][0] if width else HEADS * update["args"][1]
                     self.assertEqual(len(update["result"]), 2 * rows * (width or update["args"][2]), (kind, update["args"]))
 
+    def generated_of(self, page, prompt, tokens):
+        """Rows of QKV and MLP1 of each layer, and the newest attention."""
+        page.say(type="generate", prompts=[prompt], tokens_to_generate=tokens, disturbance_configs=NOT_PERTURBED, compressor_config=pixels(12, 8),
+                 visualization_flags=flags("RawAttentionScore_mat_mul", "MLP1_mat_mul", "QKV_mat_mul", "Result"))
+        rows, attention = {}, {}
+        while (message := page.receive())["type"] != "finish":
+            self.assertIn(message["type"], ("start", "update"), message)
+            if message.get("update_type") == 2:
+                attention[message["layer_id"]] = message
+            elif message.get("update_type") in (1, 4):
+                width = 12 if message["update_type"] == 1 else 8
+                of_layer = rows.setdefault((message["update_type"], message["layer_id"]), [])
+                of_layer += [message["result"][at:at + width] for at in range(0, len(message["result"]), width)]
+        return rows, attention
+
+    def test_each_token_has_its_row(self):
+        """Of a text of few tokens, whose last views come behind the answer that it is whole, and of one longer than the model looks at."""
+        every = {(kind, layer) for kind in (1, 4) for layer in range(1, LAYERS + 1)}
+        with self.serving(ALLOWED) as job:
+            Asker(job.find_server()).wait_for_control().client.close()
+            page = reference_client(job.compat_place())
+            self.generated_of(page, "names are told", 2)
+            for prompt, tokens in (("the GNU", 1), ("the GNU", 2), ("the license" * 4, 3)):
+                rows, attention = self.generated_of(page, prompt, tokens)
+                whole = len(prompt) + tokens - 1
+                self.assertEqual({key: len(some) for key, some in rows.items()}, dict.fromkeys(every, whole), prompt)
+                unseen = max(0, len(prompt) - LENGTH)
+                for some in rows.values():
+                    self.assertEqual([row[0] is None for row in some], [True] * unseen + [False] * (whole - unseen))
+                self.assertEqual({layer: one["args"][2] for layer, one in attention.items()}, dict.fromkeys(range(1, LAYERS + 1), whole))
+                outside = max(0, whole - LENGTH)
+                for one in attention.values():
+                    last = one["result"][-whole:]
+                    self.assertEqual(last[:outside], [0] * outside)
+                    self.assertAlmostEqual(sum(last), 1, places=4)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], warnings="ignore", verbosity=2)
