@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { startMock } from "../mock_server/server.js";
 import { CHROMIUM, watchedPage } from "./chromium.js";
 
-export { cursorTo, launch } from "./chromium.js";
+export { CHROMIUM, cursorTo, launch } from "./chromium.js";
 
 export const PAGE = process.env.MEGASCOPE_VIEWER_PAGE ?? fileURLToPath(new URL("../../dist/index.html", import.meta.url));
 export const missing = [CHROMIUM, PAGE].find((path) => !existsSync(path));
