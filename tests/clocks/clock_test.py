@@ -28,6 +28,11 @@ PROCESSORS = len(os.sched_getaffinity(0))
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 
 
+def children_of(parents):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", ",".join(map(str, parents))], capture_output=True, text=True, check=True)
+    return [int(pid) for pid in found.stdout.split()]
+
+
 class Clocks(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="clock_test.")
@@ -154,9 +159,12 @@ class Clocks(unittest.TestCase):
         process = subprocess.Popen([*MPIRUN, *self.words(2, 60, MEGASCOPE_TEST_CLOCK=clocks, MEGASCOPE_SYNC_INTERVAL="0.2")],
                                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
         self.wait_for_traces(2)
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=True)
-        for pid in children.stdout.split():
-            os.kill(int(pid), signal.SIGKILL)
+        ranks = children_of([process.pid])
+        if launch.is_hydra(MPIRUN):  # there is a process of the launcher's between
+            ranks = children_of(ranks)
+        self.assertEqual(len(ranks), 2)
+        for pid in ranks:
+            os.kill(pid, signal.SIGKILL)
         process.wait(timeout=60)
         subprocess.run([COMMAND, "recover", self.run_folder], capture_output=True, check=True, timeout=60)
         found = self.error(clocks)
