@@ -75,6 +75,8 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;
+      case Item::kLeftOut: count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts); break;
+      case Item::kRequestFailed: fail_request(reader.request_failed.text); break;
       case Item::kReply: hear_reply(reader.reply.text); break;
       case Item::kRankFacts: learn_rank(world_rank, reader.rank_facts); break;
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
