@@ -80,12 +80,15 @@ TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   return kinds;
 }
 
+bool Capture::is_asleep() const noexcept { return clock::monotonic_ns() > shown_until_ns_.load(std::memory_order_relaxed); }
+
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
+  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
   const std::shared_ptr<const State> now = state();
+  if (now->wishes.empty() || is_asleep()) return;
   try {
     for (const Wish& wish : now->wishes) {
       if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica)) show(wish, tensor, *now);

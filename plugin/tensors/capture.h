@@ -28,6 +28,8 @@ class Capture final : public CounterSink, public RequestSink {
  public:
   /// From now on this is wanted, and nothing else. The thread that begins steps.
   void set_wishes(std::vector<Wish> wishes);
+  /// After that (CLOCK_MONOTONIC) nothing is shown until it is called again. Any thread.
+  void show_until(std::uint64_t ns) noexcept { shown_until_ns_.store(ns, std::memory_order_relaxed); }
   /// Where this process stands among the others. As set_wishes().
   void set_layout(const Layout& layout);
 
@@ -77,6 +79,7 @@ class Capture final : public CounterSink, public RequestSink {
     double value = 0.0;
   };
   std::shared_ptr<const State> state() const noexcept;
+  bool is_asleep() const noexcept;
   void show(const Wish& wish, const TensorView& tensor, const State& state);
   void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
   bool is_known(CounterId counter) const;
@@ -88,6 +91,7 @@ class Capture final : public CounterSink, public RequestSink {
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
   std::atomic<std::uint64_t> request_until_ns_{0};  ///< of CLOCK_MONOTONIC: answers are expected until then
+  std::atomic<std::uint64_t> shown_until_ns_{~std::uint64_t{0}};
   LetterWriter writer_{kMostLetterBytes - kFirstBytes};
   PartBox parts_{kMostLetterBytes - kFirstBytes};
   RankFacts rank_facts_;

@@ -348,4 +348,18 @@ LetterReader::Item LetterReader::next() {
   return Item::kDamaged;
 }
 
+LetterContents contents_of(std::span<const std::byte> letter) noexcept {
+  using Item = LetterReader::Item;
+  LetterContents contents;
+  Head head;
+  while (letter.size() >= sizeof head) {
+    std::memcpy(&head, letter.data(), sizeof head);
+    const auto item = static_cast<Item>(head.item);
+    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls;
+    contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
+    letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));
+  }
+  return contents;
+}
+
 }  // namespace megascope::tensors

@@ -144,6 +144,13 @@ class LetterWriter {
 /// What a part takes of a letter, at most.
 std::size_t letter_bytes(const ViewPart& part);
 
+/// What of consequence is in a letter, by the heads of its items: it is lost where it is not told again.
+struct LetterContents {
+  bool has_names = false;    ///< or what else is told once
+  bool has_answers = false;  ///< to requests
+};
+LetterContents contents_of(std::span<const std::byte> letter) noexcept;
+
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
