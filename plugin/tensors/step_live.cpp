@@ -142,8 +142,9 @@ void StepTalk::tell_interval() noexcept {
 
 std::vector<std::byte> StepTalk::take_letter() noexcept {
   if (capture_ == nullptr) return {};
-  refuse_requests();
-  return capture_->take_letter();
+  std::vector<std::byte> letter = capture_->take_letter();
+  refuse_requests();  // one a letter
+  return letter;
 }
 
 void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept {

@@ -234,7 +234,7 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.letters_to_lose = 9});
+      {.letters_to_lose = 6});
   for (const int rank : {0, 1, 2}) {
     EXPECT_THAT(told(0), Contains("name w of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("host here of rank " + std::to_string(rank)));
