@@ -102,6 +102,8 @@ class Hub final : public Party {
   void ask(ClientId id, Client& client, Ask&& ask);
   void hear_polls();
   void hear_reply(const std::string& text);
+  void fail_request(const std::string& why);
+  void answer_to(const Asker& asker, const nlohmann::json& answer);
   static bool take_reply(Client& client, std::string& text);
   bool next_text(Client& client, std::int64_t now_ns, std::string& text);
   bool next_names(Client& client, std::string& text);

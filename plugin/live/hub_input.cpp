@@ -23,6 +23,7 @@ std::array<double, kStatisticsColumns.size()> columns_of(const kernels::TensorSt
 }  // namespace
 
 void Hub::take_block(std::span<const std::byte> block) {
+  joiner_.hear_block();
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
   if (!facts || facts->times.step < 0) return;  // what was before the first step is none
   ++steps_;
@@ -75,6 +76,8 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;
+      case Item::kLeftOut: count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts); break;
+      case Item::kRequestFailed: fail_request(reader.request_failed.text); break;
       case Item::kReply: hear_reply(reader.reply.text); break;
       case Item::kRankFacts: learn_rank(world_rank, reader.rank_facts); break;
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
@@ -108,6 +111,7 @@ void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
   switch (fate) {
     case Joiner::Fate::kTaken:
     case Joiner::Fate::kCopy: return;
+    case Joiner::Fate::kInstead: return count_drop("views of which another copy is shown, as the first one's parts come no more", 1);
     case Joiner::Fate::kPast: return count_drop("parts of views of steps that were over", 1);
     case Joiner::Fate::kTwice: return count_drop("parts of views that a rank told twice in a step", 1);
     case Joiner::Fate::kTooMany: return count_drop("views beyond the most tensors that are joined", 1);

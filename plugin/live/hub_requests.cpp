@@ -38,13 +38,21 @@ void Hub::hear_reply(const std::string& text) {
   const Json answer = Json::parse(text, nullptr, false);
   if (!answer.is_object()) return count_drop("answers of the program that are no JSON object", 1);
   const std::optional<Asker> asker = desk_.answered(answer);
-  if (!asker) return;
-  if (asker->is_compat) {
-    if (onlooker_ != nullptr) onlooker_->hear(*asker, answer);
+  if (asker) answer_to(*asker, answer);
+}
+
+void Hub::fail_request(const std::string& why) {
+  const std::optional<Asker> asker = desk_.give_up();
+  if (asker) answer_to(*asker, {{"type", "error"}, {"message", why}});
+}
+
+void Hub::answer_to(const Asker& asker, const Json& answer) {
+  if (asker.is_compat) {
+    if (onlooker_ != nullptr) onlooker_->hear(asker, answer);
     return;
   }
-  const auto client = clients_.find(asker->client);
-  if (client != clients_.end()) reply(client->second, dumped(reply_of(*asker, answer)));
+  const auto client = clients_.find(asker.client);
+  if (client != clients_.end()) reply(client->second, dumped(reply_of(asker, answer)));
 }
 
 }  // namespace megascope::live

@@ -96,20 +96,37 @@ void Joiner::close(const Place& place, Steps& steps, Steps::iterator at, std::in
   steps.erase(at);
 }
 
-Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part) {
+bool Joiner::is_patient(std::int64_t since_ns, std::uint64_t since_block, std::int64_t now_ns) const {
+  const std::int64_t waited_ns = now_ns - since_ns;
+  return waited_ns <= kPatienceNs || (waited_ns <= kMostPatienceNs && blocks_ - since_block < kPatienceBlocks);
+}
+
+Joiner::Fate Joiner::judge(const Place& place, const tensors::ViewPart& part, std::int64_t now_ns) {
   const auto known = past_.find(place);
   if (known == past_.end()) {
     if (past_.size() >= kMostPlaces) return Fate::kTooMany;
-    past_.emplace(place, Past{.least_copy = part.copy});
+    past_.emplace(place, Past{.least_copy = part.copy, .seen_ns = now_ns, .seen_block = blocks_});
     return Fate::kTaken;
   }
   Past& past = known->second;
-  if (part.copy < past.least_copy) {
-    past.least_copy = part.copy;
+  const Fate fate = part.copy > past.least_copy ? judge_copy(past, part, now_ns) : Fate::kTaken;
+  if (fate == Fate::kCopy) return fate;
+  if (part.copy != std::exchange(past.least_copy, part.copy)) {
     if (const auto others = open_.find(place); others != open_.end()) drop(others);
   }
-  if (part.copy != past.least_copy) return Fate::kCopy;
-  return part.step > past.last_step ? Fate::kTaken : Fate::kPast;
+  past.seen_ns = now_ns;
+  past.seen_block = blocks_;
+  past.passed_steps = 0;
+  return part.step > past.last_step ? fate : Fate::kPast;
+}
+
+/// A higher copy's: it is passed over as long as the lowest one's may come.
+Joiner::Fate Joiner::judge_copy(Past& past, const tensors::ViewPart& part, std::int64_t now_ns) const {
+  constexpr std::uint64_t kMostPassed = 4;
+  if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
+  past.passed_step = std::max(past.passed_step, part.step);
+  const bool is_awaited = past.passed_steps < kMostPassed || is_patient(past.seen_ns, past.seen_block, now_ns);
+  return is_awaited ? Fate::kCopy : Fate::kInstead;
 }
 
 void Joiner::drop(std::map<Place, Steps>::iterator at) {
@@ -120,11 +137,13 @@ void Joiner::drop(std::map<Place, Steps>::iterator at) {
 Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method, std::int64_t now_ns,
                          std::vector<ViewPointer>& whole) {
   const Place place{part.wish, part.key, part.micro_batch, part.replica};
-  if (const Fate fate = judge(place, part); fate != Fate::kTaken) return fate;
+  const Fate fate = judge(place, part, now_ns);
+  if (fate != Fate::kTaken && fate != Fate::kInstead) return fate;
   Steps& steps = open_[place];
   auto at = steps.find(part.step);
   if (at == steps.end()) {
     at = steps.emplace(part.step, opened(part, method, now_ns)).first;
+    at->second.since_block = blocks_;
     bytes_ += at->second.view.values.size() * sizeof(float);
   }
   Open& open = at->second;
@@ -145,7 +164,7 @@ Joiner::Fate Joiner::add(std::int32_t world_rank, tensors::ViewPart&& part, cons
   }
   if (steps.empty()) open_.erase(place);
   make_room(now_ns, whole);
-  return Fate::kTaken;
+  return fate;
 }
 
 void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
@@ -162,7 +181,7 @@ void Joiner::make_room(std::int64_t now_ns, std::vector<ViewPointer>& whole) {
 void Joiner::expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole) {
   for (auto at = open_.begin(); at != open_.end();) {
     Steps& steps = at->second;
-    while (!steps.empty() && (all || now_ns - steps.begin()->second.since_ns > kPatienceNs)) close(at->first, steps, steps.begin(), now_ns, whole);
+    while (!steps.empty() && (all || !is_patient(steps.begin()->second.since_ns, steps.begin()->second.since_block, now_ns))) close(at->first, steps, steps.begin(), now_ns, whole);
     at = steps.empty() ? open_.erase(at) : std::next(at);
   }
 }

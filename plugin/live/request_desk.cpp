@@ -53,4 +53,16 @@ std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply) {
   return asker;
 }
 
+std::optional<Asker> RequestDesk::give_up() {
+  std::optional<Asker> asker;
+  if (!under_way_ && !waiting_.empty()) {
+    asker = std::move(waiting_.front().asker);
+    waiting_.pop_front();
+  } else if (under_way_ && !under_way_->is_forgotten) {
+    asker = std::move(under_way_->asker);
+  }
+  under_way_.reset();
+  return asker;
+}
+
 }  // namespace megascope::live

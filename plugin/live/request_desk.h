@@ -40,6 +40,8 @@ class RequestDesk {
   bool is_unwanted() const { return under_way_ && under_way_->is_forgotten; }
   /// The program answered: who is to hear it; nullopt: nobody. After `finish` and `error` the next request may go.
   std::optional<Asker> answered(const nlohmann::json& reply);
+  /// The one under way, or else the oldest that waits, will not be answered: as answered().
+  std::optional<Asker> give_up();
   void end() { has_ended_ = true; }
 
  private:

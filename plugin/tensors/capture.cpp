@@ -80,12 +80,15 @@ TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
   return kinds;
 }
 
+bool Capture::is_asleep() const noexcept { return clock::monotonic_ns() > shown_until_ns_.load(std::memory_order_relaxed); }
+
 bool Capture::wants_statistics(const TensorView& tensor) const noexcept {
-  return std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
+  return !is_asleep() && std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kStatistics && is_of(wish, tensor); });
 }
 
 void Capture::take(const TensorView& tensor) noexcept {
   const std::shared_ptr<const State> now = state();
+  if (now->wishes.empty() || is_asleep()) return;
   try {
     for (const Wish& wish : now->wishes) {
       if (is_view(wish) && is_of(wish, tensor) && is_now(wish, tensor, now->replica)) show(wish, tensor, *now);
@@ -110,16 +113,18 @@ void Capture::show(const Wish& wish, const TensorView& tensor, const State& stat
   part->step = tensor.step;
   part->replica = is_of_model(tensor.shape.kind) ? 0 : state.replica;
   part->realtime_ns = clock::realtime_ns();
+  if (letter_bytes(*part) > kMostLetterBytes - kFirstBytes) return refuse(wish, tensor, "makes a view that no letter to rank 0 has room for: ask for fewer tiles");
   (void)name({.key = part->key, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .type = tensor.shape.type, .name = std::string(tensor.name),
               .shape = whole_shape(tensor.shape, tensor.split_group, state.layout)});
   const std::lock_guard lock(mutex_);
-  writer_.add(*part);
+  parts_.add(std::move(*part));
 }
 
 void Capture::refuse(const Wish& wish, const TensorView& tensor, const std::string& problem) {
   const std::lock_guard lock(mutex_);
-  if (refused_.size() == kMostRefused || !refused_.emplace(wish.id, tensor.id).second) return;
-  writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem});
+  const std::pair once(wish.id, tensor.id);
+  if (refused_.size() == kMostRefused || refused_.contains(once)) return;
+  if (writer_.add(Notice{wish.id, std::string(tensor.name) + " " + problem})) refused_.insert(once);
 }
 
 void Capture::add(const Interval& interval) {
@@ -129,22 +134,19 @@ void Capture::add(const Interval& interval) {
 
 void Capture::polls() noexcept {
   const std::lock_guard lock(mutex_);
-  has_polled_ = true;
-  try {
-    writer_.add(Polls{});
-  } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory to tell that the program polls for requests");
-  }
+  has_polled_ = is_to_tell_polls_ = true;
 }
 
 void Capture::reply(std::string_view text) noexcept {
-  if (text.size() > kMostReplyBytes) return hooks::refuse(LossCause::kRefused, "an answer to a request has more than 1 MiB");
+  const char* problem = text.size() > kMostReplyBytes ? "an answer to a request has more than 1 MiB" : nullptr;
   try {
     const std::lock_guard lock(mutex_);
-    if (!writer_.add(Reply{std::string(text)})) hooks::refuse(LossCause::kRefused, "an answer to a request had no room on its way to rank 0");
+    if (problem == nullptr && !writer_.add(Reply{std::string(text)})) problem = "an answer to a request had no room on its way to rank 0";
+    if (problem != nullptr) failure_ = problem;  // it may have been the last one
   } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for an answer to a request");
+    problem = "there is no memory for an answer to a request";
   }
+  if (problem != nullptr) hooks::refuse(LossCause::kRefused, problem);
 }
 
 void Capture::begin_request() noexcept {
@@ -165,27 +167,32 @@ bool Capture::name(const TensorName& name) {
 void Capture::introduce(RankFacts facts) {
   const std::lock_guard lock(mutex_);
   rank_facts_ = std::move(facts);
-  writer_.add(rank_facts_);
+  is_to_introduce_ = true;
 }
 
 void Capture::place(const std::string& place) {
   const std::lock_guard lock(mutex_);
   if (rank_facts_.place == place) return;
   rank_facts_.place = place;
-  if (!rank_facts_.host.empty()) writer_.add(rank_facts_);
+  is_to_introduce_ = !rank_facts_.host.empty();
 }
 
 void Capture::tell_again() {
   const std::lock_guard lock(mutex_);
   named_.clear();
   for (Reading& reading : readings_) reading.is_known = reading.is_named = false;
-  if (!rank_facts_.host.empty()) writer_.add(rank_facts_);
-  if (has_polled_) writer_.add(Polls{});
+  is_to_introduce_ = !rank_facts_.host.empty();
+  is_to_tell_polls_ = has_polled_;
 }
 
 void Capture::notify(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  writer_.add(Notice{0, text});
+  if (notices_.size() < kMostNotices) notices_.push_back(text);
+}
+
+void Capture::fail_request(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  failure_ = why;
 }
 
 void Capture::set(CounterId counter, double value) noexcept {
@@ -229,20 +236,44 @@ void Capture::put_readings() {
     readings.ids.push_back(i);
     readings.values.push_back(readings_[i].value);
   }
-  for (const auto& [step, readings] : by_step) writer_.add(readings);
+  for (const auto& [step, readings] : by_step) {
+    if (writer_.add(readings)) continue;
+    for (const std::uint32_t id : readings.ids) readings_[id].is_new = true;  // unless it has a newer value by then
+  }
 }
 
+/// Under mutex_, as what follows: kFirstBytes at most, with what put_parts() says.
+void Capture::put_first(LetterWriter& letter) const {
+  if (is_to_introduce_) letter.add(rank_facts_);
+  if (is_to_tell_polls_) letter.add(Polls{});
+  if (!failure_.empty()) letter.add(RequestFailed{failure_});
+  for (const std::string& notice : notices_) letter.add(Notice{0, notice});
+}
+
+void Capture::put_parts(LetterWriter& letter) {
+  constexpr std::size_t kRoomForLeftOut = 64;
+  for (const ViewPart& part : parts_.take(kMostLetterBytes - kRoomForLeftOut - std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()))) letter.add(part);
+  const std::uint64_t left_out = parts_.left_out();
+  if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_})) left_out_told_ = left_out;
+}
+
+/// Should memory run out, what has not gone into the letter is there the next time; of parts some may be gone.
 std::vector<std::byte> Capture::take_letter() noexcept {
+  LetterWriter letter;
   try {
     const std::lock_guard lock(mutex_);
     put_readings();
-    const std::uint64_t left_out = writer_.left_out();
-    std::vector<std::byte> letter = writer_.take();
-    if (left_out != std::exchange(left_out_told_, left_out)) writer_.add(Notice{0, std::to_string(left_out) + " views had no room on their way to rank 0 so far"});
-    return letter;
+    put_first(letter);
+    letter.add(writer_);
+    (void)writer_.take();
+    is_to_introduce_ = is_to_tell_polls_ = false;
+    failure_.clear();
+    notices_.clear();
+    put_parts(letter);
   } catch (const std::bad_alloc&) {
-    return {};
+    hooks::refuse(LossCause::kRefused, "there is no memory for all that is to be told to rank 0");
   }
+  return letter.take();
 }
 
 }  // namespace megascope::tensors

@@ -16,6 +16,7 @@
 #include "core/lifecycle/request_sink.h"
 #include "core/lifecycle/tensor_sink.h"
 #include "plugin/tensors/letter.h"
+#include "plugin/tensors/part_box.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/wish.h"
 
@@ -27,6 +28,8 @@ class Capture final : public CounterSink, public RequestSink {
  public:
   /// From now on this is wanted, and nothing else. The thread that begins steps.
   void set_wishes(std::vector<Wish> wishes);
+  /// After that (CLOCK_MONOTONIC) nothing is shown until it is called again. Any thread.
+  void show_until(std::uint64_t ns) noexcept { shown_until_ns_.store(ns, std::memory_order_relaxed); }
   /// Where this process stands among the others. As set_wishes().
   void set_layout(const Layout& layout);
 
@@ -48,6 +51,8 @@ class Capture final : public CounterSink, public RequestSink {
   bool name(const TensorName& name);
   /// What this rank is, for the next letter.
   void introduce(RankFacts facts);
+  /// For the next letter: the request under way, or the oldest accepted, will not be answered; why.
+  void fail_request(const std::string& why);
   /// As introduce(): where it stands in the parallel groups, if that is news.
   void place(const std::string& place);
   /// Rank 0 may have missed what is told once: names, and what this rank is. The next letters say it again.
@@ -58,6 +63,8 @@ class Capture final : public CounterSink, public RequestSink {
   std::vector<std::byte> take_letter() noexcept;
 
  private:
+  static constexpr std::size_t kFirstBytes = std::size_t{64} << 10;  ///< of a letter, for what it begins with
+  static constexpr std::size_t kMostNotices = 8;
   struct State {
     std::vector<Wish> wishes;
     Layout layout;
@@ -72,18 +79,28 @@ class Capture final : public CounterSink, public RequestSink {
     double value = 0.0;
   };
   std::shared_ptr<const State> state() const noexcept;
+  bool is_asleep() const noexcept;
   void show(const Wish& wish, const TensorView& tensor, const State& state);
   void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
   bool is_known(CounterId counter) const;
   void learn(CounterId counter);
   void put_readings();
+  void put_first(LetterWriter& letter) const;
+  void put_parts(LetterWriter& letter);
 
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
   std::atomic<std::uint64_t> request_until_ns_{0};  ///< of CLOCK_MONOTONIC: answers are expected until then
-  LetterWriter writer_;
+  std::atomic<std::uint64_t> shown_until_ns_{~std::uint64_t{0}};
+  LetterWriter writer_{kMostLetterBytes - kFirstBytes};
+  PartBox parts_{kMostLetterBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
+  // What the next letter begins with, whatever else has no room.
+  bool is_to_introduce_ = false;
+  bool is_to_tell_polls_ = false;
+  std::string failure_;               ///< of a request; empty: none
+  std::vector<std::string> notices_;  ///< kMostNotices at most
   std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
   std::uint64_t left_out_told_ = 0;
   std::vector<Reading> readings_;  ///< by CounterId

@@ -121,10 +121,7 @@ bool is_sound(const ViewPart& part) {
 }  // namespace
 
 bool LetterWriter::add_item(std::uint32_t item, const std::vector<std::byte>& content) {
-  if (bytes_.size() + sizeof(Head) + content.size() > kMostLetterBytes) {
-    ++left_out_;
-    return false;
-  }
+  if (bytes_.size() + sizeof(Head) + content.size() > room_) return false;
   put(bytes_, Head{item, static_cast<std::uint32_t>(content.size())});
   bytes_.insert(bytes_.end(), content.begin(), content.end());
   return true;
@@ -198,6 +195,30 @@ bool LetterWriter::add(const RankFacts& facts) {
   put_all(content, facts.host.substr(0, kMostText));
   put_all(content, facts.place.substr(0, kMostText));
   return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
+}
+
+bool LetterWriter::add(const RequestFailed& failed) {
+  std::vector<std::byte> content;
+  put_all(content, failed.text.substr(0, kMostText));
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRequestFailed), content);
+}
+
+bool LetterWriter::add(const LeftOut& left_out) {
+  std::vector<std::byte> content;
+  put(content, left_out.parts);
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kLeftOut), content);
+}
+
+bool LetterWriter::add(const LetterWriter& other) {
+  if (other.bytes_.size() > room_ - bytes_.size()) return false;
+  bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
+  return true;
+}
+
+std::size_t letter_bytes(const ViewPart& part) {
+  constexpr std::size_t kRound = 5 * (sizeof(std::uint64_t) + kAlign);  // of five lists: how many, and what fills up
+  const std::size_t extents = part.full_shape.size() + part.whole_shape.size() + part.shape.size();
+  return sizeof(Head) + sizeof(PartFacts) + kRound + extents * sizeof(std::uint64_t) + part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
 }
 
 std::vector<std::byte> LetterWriter::take() {
@@ -286,6 +307,16 @@ bool read(Source source, RankFacts& facts) {
   return source.is_whole();
 }
 
+bool read(Source source, RequestFailed& failed) {
+  source.get_all(failed.text, kMostText);
+  return source.is_whole();
+}
+
+bool read(Source source, LeftOut& left_out) {
+  source.get(left_out.parts);
+  return source.is_whole();
+}
+
 bool read(Source source, Reply& reply) {
   source.get_all(reply.text, kMostReplyBytes);
   return source.is_whole();
@@ -315,12 +346,28 @@ LetterReader::Item LetterReader::next() {
     case Item::kInterval: is_read = read(content, interval); break;
     case Item::kReply: is_read = read(content, reply); break;
     case Item::kRankFacts: is_read = read(content, rank_facts); break;
+    case Item::kRequestFailed: is_read = read(content, request_failed); break;
+    case Item::kLeftOut: is_read = read(content, left_out); break;
     case Item::kPolls: is_read = content.is_whole(); break;
     default: break;
   }
   if (is_read) return item;
   bytes_ = {};
   return Item::kDamaged;
+}
+
+LetterContents contents_of(std::span<const std::byte> letter) noexcept {
+  using Item = LetterReader::Item;
+  LetterContents contents;
+  Head head;
+  while (letter.size() >= sizeof head) {
+    std::memcpy(&head, letter.data(), sizeof head);
+    const auto item = static_cast<Item>(head.item);
+    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls;
+    contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
+    letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));
+  }
+  return contents;
 }
 
 }  // namespace megascope::tensors

@@ -96,6 +96,16 @@ struct Reply {
 /// The program asks for requests: from then on clients may make some.
 struct Polls {};
 
+/// The request under way, or the oldest accepted, will not be answered: why.
+struct RequestFailed {
+  std::string text;
+};
+
+/// Parts of views that had no room in letters since this rank wrote the last of these.
+struct LeftOut {
+  std::uint64_t parts = 0;
+};
+
 /// The rank itself. Later facts replace former ones.
 struct RankFacts {
   std::int64_t pid = 0;
@@ -103,9 +113,10 @@ struct RankFacts {
   std::string place;  ///< in the parallel groups: "dp 0, tp 1"; empty: not told
 };
 
-/// Makes a letter. Grows up to kMostLetterBytes; what does not fit is left out whole and counted: add() is false then.
+/// Makes a letter. Grows up to `room` bytes; what does not fit is left out whole: add() is false then.
 class LetterWriter {
  public:
+  explicit LetterWriter(std::size_t room = kMostLetterBytes) : room_(room) {}
   bool add(const TensorName& name);
   bool add(const CounterName& name);
   bool add(const CounterReadings& values);
@@ -115,21 +126,36 @@ class LetterWriter {
   bool add(const Reply& reply);
   bool add(const Polls& polls);
   bool add(const RankFacts& facts);
+  bool add(const RequestFailed& failed);
+  bool add(const LeftOut& left_out);
+  /// All that `other` has. False: it does not fit.
+  bool add(const LetterWriter& other);
   bool is_empty() const { return bytes_.empty(); }
-  std::uint64_t left_out() const { return left_out_; }
+  std::size_t size() const { return bytes_.size(); }
   std::vector<std::byte> take();
 
  private:
   bool add_item(std::uint32_t item, const std::vector<std::byte>& content);
 
+  std::size_t room_;
   std::vector<std::byte> bytes_;
-  std::uint64_t left_out_ = 0;
 };
+
+/// What a part takes of a letter, at most.
+std::size_t letter_bytes(const ViewPart& part);
+
+/// What of consequence is in a letter, by the heads of its items: it is lost where it is not told again.
+struct LetterContents {
+  bool has_names = false;    ///< or what else is told once
+  bool has_answers = false;  ///< to requests
+};
+LetterContents contents_of(std::span<const std::byte> letter) noexcept;
 
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts,
+                    kRequestFailed, kLeftOut };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -141,6 +167,8 @@ class LetterReader {
   Interval interval;
   Reply reply;
   RankFacts rank_facts;
+  RequestFailed request_failed;
+  LeftOut left_out;
 
  private:
   std::span<const std::byte> bytes_;

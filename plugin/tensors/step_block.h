@@ -33,7 +33,9 @@ struct ControlWord {
   std::uint32_t slots = kFirstSlots;   ///< room for tensors from then on
   std::uint64_t capture_number = 0;    ///< when it grows …
   std::uint64_t capture_count = 0;     ///< … so many steps are recorded from then on, whatever was chosen
-  std::uint64_t names_number = 0;      ///< when it grows, each rank tells again what it tells once (Capture::tell_again)
+  std::uint64_t names_number = 0;      ///< when it grows, ranks tell again what they tell once (Capture::tell_again) …
+  std::uint32_t first_teller = 0;      ///< … from this world rank …
+  std::uint32_t last_teller = 0;       ///< … to this
 };
 
 /// Of one rank, and merged. Times of the boundary before and of the step that follows it.

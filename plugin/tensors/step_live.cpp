@@ -31,7 +31,7 @@ void StepTalk::put_tail(std::span<std::byte> block) {
   const auto ms = [](std::uint64_t ns) { return static_cast<float>(static_cast<double>(ns) * 1e-6); };
   if (step_ns_ != 0 && rank < tail_ranks_) set_times(tail, rank, {.step_ms = ms(step_ns_), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_), .is_said = 1});
   if (server_ == nullptr) return;
-  if (std::exchange(has_lost_letters_, false)) ++word_.names_number;
+  bid_tell_again();
   (void)server_->changed_wishes(own_wishes_);
   set_wishes(tail, tail_ranks_, own_wishes_);
   put_request(tail);
@@ -40,10 +40,10 @@ void StepTalk::put_tail(std::span<std::byte> block) {
 /// The next one goes out once all ranks have this one.
 void StepTalk::put_request(std::span<std::byte> tail) {
   std::string text;
-  if (own_request_.number == settled_request_ && server_->next_request(text) && text.size() <= own_request_.text.size()) {
+  if (own_request_.number == settled_request_ && server_->next_request(text)) {
     ++own_request_.number;
-    own_request_.bytes = text.size();
-    std::ranges::copy(text, own_request_.text.begin());
+    own_request_.bytes = std::min(text.size(), own_request_.text.size());  // no longer, as the server says
+    std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(own_request_.bytes), own_request_.text.begin());
   }
   set_request(tail, own_request_);
 }
@@ -64,7 +64,7 @@ void StepTalk::obey_request(std::span<const std::byte> merged) {
     const bool is_for_all = header_of(merged).lowest_request >= seen_request_ && !has_stopped_;
     if (is_for_all) capture_->begin_request();
     if (is_for_all) hooks::offer_request(std::exchange(request_, {}));
-    else if (is_speaker()) capture_->notify("a request is passed over: not all ranks begin steps any more");
+    else if (is_speaker()) fail_request("the request is passed over: not all ranks begin steps any more");
   }
   const TailRequest request = request_in(tail_of(merged));
   if (request.number <= seen_request_) return;
@@ -73,12 +73,53 @@ void StepTalk::obey_request(std::span<const std::byte> merged) {
   promised_blocks_ = 2;
 }
 
+/// On rank 0; of each once.
+void StepTalk::fail_request(const std::string& why) {
+  if (failed_request_ == own_request_.number) return;
+  capture_->fail_request(why);
+  failed_request_ = own_request_.number;
+}
+
+/// Rank 0 has stopped: nobody is told of them any more.
+void StepTalk::refuse_requests() noexcept {
+  std::string text;
+  if (server_ == nullptr || !has_stopped_ || !server_->next_request(text)) return;
+  try {
+    capture_->fail_request("rank 0 does not talk to the other ranks any more");
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void StepTalk::wake(std::uint64_t now_ns) noexcept {
+  if (capture_ == nullptr || has_stopped_) return;
+  awake_until_ns_ = now_ns + sleep_after_ns_ + 4 * std::max(step_ns_, std::exchange(former_step_ns_, step_ns_));
+  capture_->show_until(awake_until_ns_);
+  if (!is_asleep_) return;
+  try {
+    capture_->set_wishes(unpack_wishes(wishes_));
+    is_asleep_ = false;
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+/// Only a block could say that nobody looks any more.
+void StepTalk::fall_asleep() noexcept {
+  try {
+    if (unpack_wishes(wishes_).empty()) return;
+    capture_->set_wishes({});
+    is_asleep_ = true;
+    if (is_speaker()) capture_->notify("no step has begun since step " + std::to_string(step_) + ": tensors are not shown until one does");
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 /// Where steps begin their rows say more. While a request is worked at its answers are to leave soon.
 std::uint64_t StepTalk::pulse() noexcept {
   constexpr std::uint64_t kPeriodNs = 250'000'000;
   constexpr std::uint64_t kHurriedNs = 5'000'000;
   if (capture_ == nullptr) return kPeriodNs;
   if (begin_ns_ == 0) tell_interval();
+  if (!is_asleep_ && !has_stopped_ && clock::monotonic_ns() > awake_until_ns_) fall_asleep();
   return capture_->has_request() ? kHurriedNs : kPeriodNs;
 }
 
@@ -99,10 +140,39 @@ void StepTalk::tell_interval() noexcept {
   }
 }
 
-std::vector<std::byte> StepTalk::take_letter() noexcept { return capture_ == nullptr ? std::vector<std::byte>() : capture_->take_letter(); }
+std::vector<std::byte> StepTalk::take_letter() noexcept {
+  if (capture_ == nullptr) return {};
+  std::vector<std::byte> letter = capture_->take_letter();
+  refuse_requests();  // one a letter
+  return letter;
+}
 
 void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept {
-  if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter)) has_lost_letters_ = true;
+  if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter)) lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+}
+
+/// The server is behind, and counts it.
+void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept {
+  if (lost.has_names) {
+    first_lost_ = std::min(first_lost_, world_rank);
+    last_lost_ = std::max(last_lost_, world_rank);
+  }
+  if (!lost.has_answers) return;
+  try {
+    capture_->fail_request("an answer was lost on its way: rank 0 is behind with what ranks tell");
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+/// Those of which something was lost, and not at each step: that makes more of what there was too much of.
+void StepTalk::bid_tell_again() noexcept {
+  constexpr std::uint64_t kPeriodNs = 2'000'000'000;
+  const std::uint64_t now_ns = clock::monotonic_ns();
+  if (first_lost_ > last_lost_ || now_ns - told_again_ns_ < kPeriodNs) return;
+  told_again_ns_ = now_ns;
+  ++word_.names_number;
+  word_.first_teller = std::exchange(first_lost_, ~std::uint32_t{0});
+  word_.last_teller = std::exchange(last_lost_, 0);
 }
 
 }  // namespace megascope::tensors

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::string_view kTensorParallel = "tp";
 
+bool is_between(std::uint32_t first, std::int32_t rank, std::uint32_t last) {
+  return first <= static_cast<std::uint32_t>(rank) && static_cast<std::uint32_t>(rank) <= last;
+}
+
 }  // namespace
 
 void StepTalk::add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept {
@@ -49,6 +53,7 @@ bool StepTalk::begin(std::int64_t step) noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
+  wake(now_ns);
   told_realtime_ns_ = std::exchange(begin_realtime_ns_, capture_ != nullptr ? clock::realtime_ns() : 0);
   told_step_ = step_;
   next_step_ = step_ = step;
@@ -181,6 +186,7 @@ void StepTalk::stop(const char* reason) noexcept {
   try {
     if (capture_ != nullptr) {
       capture_->set_wishes({});
+      if (own_request_.number > settled_request_) fail_request("rank 0 stopped before all ranks had the request: " + std::string(reason));
       capture_->notify("rank " + std::to_string(layout_.world_rank) + " shows nothing any more: " + reason);
     }
     const std::lock_guard lock(mutex_);
@@ -196,7 +202,7 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   try {
     if (capture_ != nullptr) obey_request(merged);
     if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
-    if (capture_ != nullptr && word.names_number != names_number_) tell_again();
+    if (capture_ != nullptr && word.names_number != names_number_ && is_between(word.first_teller, layout_.world_rank, word.last_teller)) tell_again();
     names_number_ = word.names_number;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");

@@ -49,6 +49,9 @@ class StepTalk final : public ControlPort {
   /// On rank 0, before the first block: who is told, with the live view. Outlives the object.
   void serve(LiveServer* server) noexcept { server_ = server; }
 
+  /// Where no step begins for that long, and four times as long as the last ones took, what clients want is not shown until one does.
+  void sleep_after(std::uint64_t ns) noexcept { sleep_after_ns_ = ns; }
+
   /// This process's part of a tensor. is_counted: the result is to be counters of the trace.
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics, bool is_counted) noexcept;
   /// Time that tensors took inside of the program's calls. Any thread.
@@ -117,6 +120,12 @@ class StepTalk final : public ControlPort {
   void obey_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
   void tell_again();
+  void wake(std::uint64_t now_ns) noexcept;
+  void fall_asleep() noexcept;
+  void lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept;
+  void bid_tell_again() noexcept;
+  void fail_request(const std::string& why);
+  void refuse_requests() noexcept;
   void tell_tensors(std::span<const std::byte> merged, const StepHeader& header);
   void tell_tensor(const TensorSlot& slot);
   void tell_models(std::span<const std::byte> merged, const StepHeader& header);
@@ -157,6 +166,10 @@ class StepTalk final : public ControlPort {
   unsigned promised_blocks_ = 0;      ///< after so many, that of this rank's word that it has seen it is obeyed
   std::uint64_t names_number_ = 0;    ///< ControlWord::names_number that was obeyed
   bool has_stopped_ = false;
+  std::uint64_t sleep_after_ns_ = 10'000'000'000;
+  std::uint64_t awake_until_ns_ = ~std::uint64_t{0};
+  std::uint64_t former_step_ns_ = 0;  ///< of the step before
+  bool is_asleep_ = false;       ///< wishes_ are not obeyed
   std::uint64_t captured_ = 0;   ///< ControlWord::capture_number that was obeyed
   std::map<TensorKind, Counters> model_counters_;
   std::array<CounterId, 2> time_counters_{};
@@ -168,7 +181,10 @@ class StepTalk final : public ControlPort {
   TailRequest own_request_;            ///< the last one of its clients
   std::uint64_t capture_count_;
   ControlWord word_;
-  bool has_lost_letters_ = false;      ///< and with them perhaps what is told once
+  std::uint64_t failed_request_ = 0;   ///< number of the last one that will not be answered
+  std::uint32_t first_lost_ = ~std::uint32_t{0};  ///< ranks of whose letters some were lost with what is told once: none …
+  std::uint32_t last_lost_ = 0;                   ///< … if this is lower
+  std::uint64_t told_again_ns_ = 0;    ///< when ranks were last bidden to tell it again
   std::uint32_t most_used_ = 0;
   StepTalkFacts facts_;
 };

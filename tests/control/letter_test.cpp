@@ -43,6 +43,8 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
   EXPECT_TRUE(writer.add(Reply{std::string(kMostReplyBytes, 'r')}));
   EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')})) << "half of it would be no JSON";
+  writer.add(RequestFailed{"nobody is there"});
+  writer.add(LeftOut{12});
   const std::vector<std::byte> letter = writer.take();
   EXPECT_TRUE(writer.is_empty());
   LetterReader reader(letter);
@@ -66,10 +68,14 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_EQ(reader.rank_facts.host + ": " + reader.rank_facts.place, "node7: dp 0, tp 1");
   ASSERT_EQ(reader.next(), Item::kReply);
   EXPECT_EQ(reader.reply.text.size(), kMostReplyBytes);
+  ASSERT_EQ(reader.next(), Item::kRequestFailed);
+  EXPECT_EQ(reader.request_failed.text, "nobody is there");
+  ASSERT_EQ(reader.next(), Item::kLeftOut);
+  EXPECT_EQ(reader.left_out.parts, 12U);
   EXPECT_EQ(reader.next(), Item::kEnd);
 }
 
-TEST(Letter, LeavesOutWhatDoesNotFitAndCountsIt) {
+TEST(Letter, LeavesOutWhatDoesNotFit) {
   ViewPart part = some_part();
   part.shape = part.whole_shape = {1U << 20};
   part.split_dimension = -1;
@@ -77,10 +83,11 @@ TEST(Letter, LeavesOutWhatDoesNotFitAndCountsIt) {
   part.columns = 1;
   part.elements.assign(1U << 20, 1.0F);
   LetterWriter writer;
-  writer.add(part);
-  writer.add(part);
-  writer.add(Notice{.wish = 1, .text = "still fits"});
-  EXPECT_EQ(writer.left_out(), 1U);
+  EXPECT_TRUE(writer.add(part));
+  EXPECT_LE(writer.size(), letter_bytes(part));
+  EXPECT_FALSE(writer.add(part));
+  EXPECT_TRUE(writer.add(Notice{.wish = 1, .text = "still fits"}));
+  EXPECT_FALSE(LetterWriter(1 << 20).add(writer));
   EXPECT_LE(writer.take().size(), kMostLetterBytes);
 }
 

@@ -39,7 +39,9 @@ Capture* g_capture = nullptr;  ///< of this rank
 /// Its one client wants all statistics, and asks once.
 struct ScriptedServer final : LiveServer {
   int letters_to_lose = 0;
-  bool has_request = false;
+  int rank_to_lose = -1;  ///< only letters of this one; -1: of all
+  bool has_room_for_answers = true;
+  int requests = 0;
   bool has_wishes = true;
   std::vector<std::string> no_notes;
 
@@ -52,13 +54,18 @@ struct ScriptedServer final : LiveServer {
       if (is_one_step && header.highest_step >= 0) g_told.push_back("step " + std::to_string(header.highest_step));
       return true;
     }
-    if (letters_to_lose > 0) return letters_to_lose--, false;
     const std::string from = " of rank " + std::to_string(world_rank);
+    if (letters_to_lose > 0 && (rank_to_lose < 0 || rank_to_lose == world_rank)) {
+      if (contents_of(bytes).has_names) g_told.push_back("lost names" + from);
+      return letters_to_lose--, false;
+    }
     LetterReader reader(bytes);
     using Item = LetterReader::Item;
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
       if (item == Item::kTensorName) g_told.push_back("name " + reader.tensor_name.name + from);
       if (item == Item::kTensorName) g_told.push_back("shape " + std::to_string(reader.tensor_name.shape.at(0)) + " of type " + std::to_string(static_cast<int>(reader.tensor_name.type)));
+      if (item == Item::kReply && !has_room_for_answers) return false;
+      if (item == Item::kRequestFailed) g_told.push_back("failed " + reader.request_failed.text);
       if (item == Item::kReply) g_told.push_back("reply " + reader.reply.text + from);
       if (item == Item::kNotice) g_told.push_back("notice " + reader.notice.text);
       if (item == Item::kPolls) g_told.push_back("polls" + from);
@@ -78,7 +85,7 @@ struct ScriptedServer final : LiveServer {
   }
   bool next_request(std::string& request) noexcept override {
     request = "ask";
-    return std::exchange(has_request, false);
+    return requests > 0 && requests-- > 0;
   }
   void begin_end(bool, std::uint64_t) noexcept override {}
   void close(bool, std::uint64_t) noexcept override {}
@@ -89,7 +96,10 @@ struct Plan {
   std::uint64_t patience_of_rank_0_ns = 60 * kSecond;
   int thread_level = 1;
   int letters_to_lose = 0;
-  bool has_request = false;
+  int rank_to_lose = -1;
+  bool has_room_for_answers = true;
+  int requests = 0;
+  std::uint64_t sleep_after_ns = 60 * kSecond;
 };
 
 void begin_and_show(int rank, std::int64_t step) {
@@ -155,7 +165,10 @@ class LiveTalk : public testing::Test {
     auto* const talk = new StepTalk(false, 0, g_capture);
     auto* const server = new ScriptedServer;
     server->letters_to_lose = plan.letters_to_lose;
-    server->has_request = plan.has_request;
+    server->rank_to_lose = plan.rank_to_lose;
+    server->has_room_for_answers = plan.has_room_for_answers;
+    server->requests = plan.requests;
+    talk->sleep_after(plan.sleep_after_ns);
     talk->serve(rank == 0 ? server : nullptr);
     g_capture->introduce({.pid = getpid(), .host = "here", .place = {}});
     hooks::set_request_sink(g_capture);
@@ -216,17 +229,84 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
   run(
       [](int rank, Collective& all) {
         poll(0);
-        for (int step = 0; step < 25; ++step) {
+        for (int step = 0; step < 30; ++step) {
+          usleep(100'000);
           begin_and_show(rank, step);
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.letters_to_lose = 9});
+      {.letters_to_lose = 6});
   for (const int rank : {0, 1, 2}) {
     EXPECT_THAT(told(0), Contains("name w of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("host here of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("polls of rank " + std::to_string(rank)));
   }
+}
+
+/// Where rank 0 is behind, more letters are of no help.
+TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainSeldomAndByWhomItWasLost) {
+  run(
+      [](int rank, Collective& all) {
+        for (int step = 0; step < 200; ++step) {
+          begin_and_show(rank, step);
+          EXPECT_TRUE(all.barrier().is_ok());
+        }
+      },
+      {.letters_to_lose = 1'000'000, .rank_to_lose = 2});
+  EXPECT_GE(told(0, "lost names of rank 2").size(), 2U);
+  EXPECT_LE(told(0, "lost names of rank 2").size(), 20U);
+  for (const int rank : {0, 1}) EXPECT_EQ(told(0, "host here of rank " + std::to_string(rank)).size(), 1U);
+}
+
+/// Nobody can say that he looks no more.
+TEST_F(LiveTalk, NothingIsShownWhereNoStepBeginsForLong) {
+  run(
+      [](int rank, Collective& all) {
+        for (int step = 0; step < 20; ++step) begin_and_show(rank, step);
+        EXPECT_NE(g_capture->wanted_kinds("w"), 0);
+        for (int i = 0; i < 60; ++i) {
+          usleep(10'000);
+          (void)mpi::g_step_control->pulse();
+        }
+        EXPECT_EQ(g_capture->wanted_kinds("w"), 0);
+        EXPECT_TRUE(all.barrier().is_ok());
+        begin_and_show(rank, 20);
+        EXPECT_NE(g_capture->wanted_kinds("w"), 0) << "a step has begun";
+      },
+      {.sleep_after_ns = 100'000'000});
+  EXPECT_THAT(told(0, "notice "), testing::ElementsAre("notice no step has begun since step 19: tensors are not shown until one does"));
+}
+
+TEST_F(LiveTalk, ALetterThatIsLostWithAnAnswerFailsTheRequest) {
+  run(
+      [](int rank, Collective& all) {
+        for (int step = 0; step < 20; ++step) {
+          begin_and_show(rank, step);
+          poll(step);
+          if (step == 10 && rank == 1) hooks::reply("answer");
+          EXPECT_TRUE(all.barrier().is_ok());
+        }
+      },
+      {.has_room_for_answers = false, .requests = 1});
+  EXPECT_THAT(told(0, "failed "), Contains(HasSubstr("an answer was lost")));
+}
+
+/// What is told once is not lost for answers that fill the letter, and of these none goes unheard of.
+TEST(LiveLetter, BeginsWithWhatIsToldOnce) {
+  Capture capture;
+  for (int i = 0; i < 9; ++i) capture.reply(std::string(kMostReplyBytes - 100, 'r'));
+  capture.polls();
+  capture.introduce({.pid = 1, .host = "here", .place = {}});
+  capture.notify("note");
+  using Item = LetterReader::Item;
+  std::vector<Item> items;
+  const std::vector<std::byte> letter = capture.take_letter();
+  LetterReader reader(letter);
+  for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) items.push_back(item);
+  ASSERT_GE(items.size(), 5U);
+  EXPECT_THAT(std::vector(items.begin(), items.begin() + 4), testing::ElementsAre(Item::kRankFacts, Item::kPolls, Item::kRequestFailed, Item::kNotice));
+  EXPECT_THAT(std::vector(items.begin() + 4, items.end()), testing::Each(Item::kReply));
+  EXPECT_THAT(capture.take_letter(), IsEmpty());
 }
 
 TEST_F(LiveTalk, AllRanksAreGivenARequestAtOneBoundary) {
@@ -238,7 +318,7 @@ TEST_F(LiveTalk, AllRanksAreGivenARequestAtOneBoundary) {
           poll(step);
         }
       },
-      {.has_request = true});
+      {.requests = 1});
   ASSERT_EQ(told(0, "ask ").size(), 1U);
   for (const int rank : {1, 2}) EXPECT_EQ(told(rank, "ask "), told(0, "ask "));
 }
@@ -257,8 +337,11 @@ TEST_F(LiveTalk, ARequestThatOneRankWouldMissIsGivenToNone) {
         }
         EXPECT_EQ(g_capture->wanted_kinds("w"), 0) << "nobody is there any more who could be told";
       },
-      {.patience_of_rank_0_ns = 1'000'000, .has_request = true});
+      {.patience_of_rank_0_ns = 1'000'000, .requests = 2});
   for (const int rank : {0, 1, 2}) EXPECT_THAT(told(rank, "ask "), IsEmpty());
+  const std::vector<std::string> failed = told(0, "failed ");
+  ASSERT_EQ(failed.size(), 2U) << "who asked hears of it, and so does the next one";
+  EXPECT_THAT(failed[1], HasSubstr("rank 0 does not talk to the other ranks any more"));
   EXPECT_THAT(told(0, "notice "), Contains(HasSubstr("rank 0 shows nothing any more: other ranks did not begin the step in time")));
 }
 

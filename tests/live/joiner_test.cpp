@@ -44,6 +44,10 @@ struct Joined {
   }
 };
 
+void hear_blocks(Joiner& joiner, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) joiner.hear_block();
+}
+
 TEST(LiveJoiner, PutsColumnsBesideEachOtherInWhateverOrderTheyCome) {
   Joined joined;
   joined.add(5, part(3, 3, 1, {4, 8}));
@@ -141,6 +145,7 @@ TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
 TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
   joined.add(0, tiles(0, 1, {6, 4}));
+  hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
   joined.joiner.expire(kSecond + Joiner::kPatienceNs, false, joined.whole);
   EXPECT_THAT(joined.whole, IsEmpty());
   joined.joiner.expire(kSecond + Joiner::kPatienceNs + 1, false, joined.whole);
@@ -239,6 +244,47 @@ TEST(LiveJoiner, MemoryIsBounded) {
   EXPECT_EQ(joined.whole[0]->key, 0U) << "the oldest goes first";
   joined.joiner.forget(1);
   EXPECT_EQ(joined.joiner.waiting_bytes(), 0U);
+}
+
+/// Steps of 30 s: the other rank's letter leaves where its next one begins, and is there one or two later.
+TEST(LiveJoiner, WaitsForSlowStepsByTheirNumber) {
+  Joined joined;
+  joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
+  for (std::uint64_t block = 1; block < Joiner::kPatienceBlocks; ++block) {
+    joined.joiner.hear_block();
+    joined.joiner.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false, joined.whole);
+    ASSERT_THAT(joined.whole, IsEmpty());
+  }
+  joined.add(1, part(3, 3, 1, {4, 8}));
+  ASSERT_THAT(joined.whole, SizeIs(1));
+  EXPECT_EQ(joined.whole[0]->missing, 0U);
+  joined.add(0, part(4, 0, 3, {1, 2, 3, 5, 6, 7}));
+  joined.joiner.expire(kSecond + Joiner::kMostPatienceNs, false, joined.whole);
+  EXPECT_THAT(joined.whole, SizeIs(1));
+  joined.joiner.expire(kSecond + Joiner::kMostPatienceNs + 1, false, joined.whole);
+  EXPECT_THAT(joined.whole, SizeIs(2)) << "no step begins any more";
+}
+
+/// The rank with the lowest copy has stopped, or showed it once only.
+TEST(LiveJoiner, AnotherCopyIsShownWhereTheLowestComesNoMore) {
+  using Fate = Joiner::Fate;
+  const auto copy = [](std::uint32_t number, std::int64_t step) {
+    ViewPart one = part(step, 0, 4, {1, 2, 3, 4, 5, 6, 7, 8});
+    one.split_dimension = -1;
+    one.stretches.clear();
+    one.copy = number;
+    return one;
+  };
+  Joined joined;
+  EXPECT_EQ(joined.add(0, copy(0, 0)), Fate::kTaken);
+  for (std::int64_t step = 0; step < 20; ++step) EXPECT_EQ(joined.add(2, copy(1, step)), Fate::kCopy) << "rank 0's letter is late: it may have as many";
+  hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
+  const std::int64_t later_ns = kSecond + Joiner::kPatienceNs + 1;
+  EXPECT_EQ(joined.add(2, copy(1, 20), kMean, later_ns), Fate::kInstead);
+  EXPECT_EQ(joined.add(2, copy(1, 21), kMean, later_ns), Fate::kTaken);
+  EXPECT_THAT(joined.whole, SizeIs(3));
+  EXPECT_EQ(joined.add(0, copy(0, 22), kMean, later_ns), Fate::kTaken) << "the lowest is back";
+  EXPECT_EQ(joined.add(2, copy(1, 22), kMean, later_ns), Fate::kCopy);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The live view of real jobs: what clients are told is what the job's lines and its trace say, and the job is as it is without.
 
-  job_test.py LIBRARY MEGASCOPE GPT PLAIN_LOOP LAUNCHER...
+  job_test.py LIBRARY MEGASCOPE GPT PLAIN_LOOP LARGE_VIEWS LAUNCHER...
 """
 
 import json
@@ -19,7 +19,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
 import live_client  # noqa: E402
 from job import Job, slices_of  # noqa: E402
 
-LIBRARY, MEGASCOPE, GPT, PLAIN_LOOP, *LAUNCHER = sys.argv[1:]
+LIBRARY, MEGASCOPE, GPT, PLAIN_LOOP, LARGE_VIEWS, *LAUNCHER = sys.argv[1:]
 SMALL = ["--layers", "4", "--hidden", "32", "--heads", "4", "--sequence", "16", "--batch", "4", "--micro-batches", "2"]
 
 
@@ -228,6 +228,24 @@ class OfOtherJobs(unittest.TestCase):
             viewer.follow()
             self.assertEqual(job.end(), 0, job.errors)
             self.assertGreater(len(viewer.frames["tiles"]), 0)
+
+    def test_where_letters_are_full_each_layer_has_its_turn(self):
+        with Job(LAUNCHER, [LARGE_VIEWS, "layers", 60, 50], 1, LIBRARY) as job:
+            viewer = Viewer(job.find_server(), act={"what": "tensor", "name": "act", "view": {"type": "tile", "tiles": 96}})
+            has_drops = lambda: any("no room on their way" in text.get("reason", "") for text in viewer.texts)  # noqa: E731
+            viewer.follow(lambda _: has_drops() and len({frame.metadata["layer"] for frame in viewer.frames["act"]}) == 12)
+            self.assertEqual(job.end(), 0, job.errors)
+            self.assertEqual({frame.metadata["layer"] for frame in viewer.frames["act"]}, set(range(12)))
+            self.assertTrue(has_drops(), "more is shown than there is room for")
+            self.assertEqual([text for text in viewer.texts if text["type"] == "notice"], [])
+
+    def test_views_of_slow_steps_are_whole(self):
+        with Job(LAUNCHER, [LARGE_VIEWS, "split", 9, 2200], 2, LIBRARY) as job:
+            viewer = Viewer(job.find_server(), act={"what": "tensor", "name": "act", "view": {"type": "tile", "tiles": 96}}).follow()
+            self.assertEqual(job.end(), 0, job.errors)
+            frames = [frame for frame in viewer.frames["act"] if frame.metadata["step"] < 8]  # what the end does to the last is not asked here
+            self.assertGreater(len(frames), 1)
+            self.assertEqual({(tuple(frame.metadata["ranks"]), frame.metadata["missing"]) for frame in frames}, {((0, 1), 0)})
 
     def test_what_cannot_be_shown_is_said(self):
         with gpt(60, "--hidden", 160, ranks=1) as job:
