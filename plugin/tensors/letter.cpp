@@ -200,6 +200,12 @@ bool LetterWriter::add(const RankFacts& facts) {
   return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
 }
 
+bool LetterWriter::add(const RequestFailed& failed) {
+  std::vector<std::byte> content;
+  put_all(content, failed.text.substr(0, kMostText));
+  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRequestFailed), content);
+}
+
 std::vector<std::byte> LetterWriter::take() {
   std::vector<std::byte> letter = std::exchange(bytes_, {});
   try {
@@ -286,6 +292,11 @@ bool read(Source source, RankFacts& facts) {
   return source.is_whole();
 }
 
+bool read(Source source, RequestFailed& failed) {
+  source.get_all(failed.text, kMostText);
+  return source.is_whole();
+}
+
 bool read(Source source, Reply& reply) {
   source.get_all(reply.text, kMostReplyBytes);
   return source.is_whole();
@@ -315,6 +326,7 @@ LetterReader::Item LetterReader::next() {
     case Item::kInterval: is_read = read(content, interval); break;
     case Item::kReply: is_read = read(content, reply); break;
     case Item::kRankFacts: is_read = read(content, rank_facts); break;
+    case Item::kRequestFailed: is_read = read(content, request_failed); break;
     case Item::kPolls: is_read = content.is_whole(); break;
     default: break;
   }

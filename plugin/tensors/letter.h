@@ -96,6 +96,11 @@ struct Reply {
 /// The program asks for requests: from then on clients may make some.
 struct Polls {};
 
+/// The request under way, or the oldest accepted, will not be answered: why.
+struct RequestFailed {
+  std::string text;
+};
+
 /// The rank itself. Later facts replace former ones.
 struct RankFacts {
   std::int64_t pid = 0;
@@ -115,6 +120,7 @@ class LetterWriter {
   bool add(const Reply& reply);
   bool add(const Polls& polls);
   bool add(const RankFacts& facts);
+  bool add(const RequestFailed& failed);
   bool is_empty() const { return bytes_.empty(); }
   std::uint64_t left_out() const { return left_out_; }
   std::vector<std::byte> take();
@@ -129,7 +135,8 @@ class LetterWriter {
 /// Reads a letter, which may be any bytes: false and nothing more is told where it is damaged. Each call hands over one item.
 class LetterReader {
  public:
-  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts };
+  enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts,
+                    kRequestFailed };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -141,6 +148,7 @@ class LetterReader {
   Interval interval;
   Reply reply;
   RankFacts rank_facts;
+  RequestFailed request_failed;
 
  private:
   std::span<const std::byte> bytes_;
