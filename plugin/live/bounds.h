@@ -8,6 +8,7 @@ namespace megascope::live {
 
 inline constexpr std::size_t kMostClients = 8;
 inline constexpr std::size_t kMostConnections = 32;  ///< clients, and those who ask by HTTP
+inline constexpr std::size_t kMostCompatConnections = 16;  ///< the same of the compatibility endpoint
 inline constexpr std::size_t kMostPanels = 16;       ///< of a client
 inline constexpr std::size_t kMostPanelName = 64;
 inline constexpr std::size_t kMostNames = 16;        ///< patterns of a panel
@@ -21,6 +22,7 @@ inline constexpr std::size_t kMostHeaderBytes = std::size_t{8} << 10;    ///< of
 inline constexpr std::size_t kMostFrameBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kSeriesFrameBytes = std::size_t{512} << 10;  ///< payload of frames of kinds 1 to 3
 inline constexpr std::size_t kMostReplyBytes = std::size_t{256} << 10;    ///< texts that wait for a client
+inline constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;     ///< of the program, that wait for a client, see AnswerQueue
 inline constexpr std::size_t kMostEntries = 65'536;                       ///< tensors, and counters
 inline constexpr std::size_t kMostSteps = 10'000;
 inline constexpr std::size_t kMostSeriesBytes = std::size_t{16} << 20;    ///< each of times, counters, statistics

@@ -21,12 +21,12 @@ constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cann
 
 ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
     : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
-  loop_.count_connection(1);
+  loop_.count_connection(party_, 1);
   loop_.add(this);
 }
 
 ClientSession::~ClientSession() {
-  loop_.count_connection(-1);
+  loop_.count_connection(party_, -1);
   loop_.remove(this);
   try {
     party_.disconnect(id_);

@@ -75,6 +75,7 @@ void CompatHub::stop(ClientId id, Client& client) {
   for (const Seen& seen : client.seen) hub_.release(seen.wishes);
   client.seen.clear();
   client.waiting.clear();
+  client.answers.clear();
   client.finish.clear();
   client.finish_ns.reset();
   client.has_started = false;
@@ -140,10 +141,10 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
     client->has_started = true;
     client->waiting.clear();  // views of steps before
     client->progress = TextProgress(shortest_prompt(answer));
-    reply(*client, compat_start_text(answer, layer_count()));
+    (void)client->answers.put(compat_start_text(answer, layer_count()), false);
   } else if (type == "token") {
     client->progress.add_token();
-    reply(*client, compat_result_text(answer));
+    if (!client->answers.put(compat_result_text(answer), true)) hub_.count_drop(kLostTokens, 1);
   } else if (type == "finish") {
     client->finish = compat_finish_text(answer);
   } else if (type == "error") {
@@ -166,7 +167,7 @@ bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   Client* const client = find(id);
   if (client == nullptr) return false;
   message.is_text = true;
-  if (next_reply(id, message.text)) return true;
+  if (next_reply(id, message.text) || client->answers.take(message.text)) return true;
   if (may_show(*client, now_ns)) {
     if (!std::exchange(client->has_started, true)) {
       message.text = start_text(*client);

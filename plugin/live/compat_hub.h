@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/hub.h"
@@ -59,6 +60,7 @@ class CompatHub final : public Party, public Onlooker {
     std::deque<Shelf::Place> waiting;  ///< each once
     std::deque<std::string> replies;
     std::size_t reply_bytes = 0;
+    AnswerQueue answers;
     MessageRate rate;
     bool has_started = false;          ///< it was told `start`
     std::string finish;                ///< to be told once the last step's views are; empty: not yet

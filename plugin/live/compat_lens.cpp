@@ -1,5 +1,6 @@
 #include "plugin/live/compat_lens.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace megascope::live {
@@ -13,9 +14,9 @@ constexpr std::uint32_t kKept = 2;
 
 /// The input tokens, and under them where each stands.
 void stack_positions(Numbers& numbers) {
-  const std::uint64_t tokens = numbers.shape.back();
+  const std::uint64_t tokens = numbers.shape.empty() ? 1 : numbers.shape.back();
   const std::size_t count = numbers.values.size();
-  numbers.shape = {2, numbers.shape.size() == 1 ? 1 : numbers.shape.front(), tokens};
+  numbers.shape = {2, tokens == 0 ? 0 : product_of(numbers.shape) / tokens, tokens};
   for (std::size_t i = 0; i < count; ++i) numbers.values.push_back(static_cast<float>(i % tokens));
 }
 
@@ -76,21 +77,38 @@ std::optional<Numbers> CompatLens::projected(const Numbers& numbers, std::int32_
   return made;
 }
 
-std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, std::string& problem) const {
+/// Before anything is made of it.
+std::string CompatLens::why_not(const View& view) const {
   const CompressorKind kind = wanted_.compressor.kind;
   const bool is_as_it_is = kind == CompressorKind::kNoOp || kind == CompressorKind::kProjection;
-  problem = problem_;
+  if (!problem_.empty()) return problem_;
+  if (is_as_it_is && view.tile_width > 1 && !view.full_shape.empty())
+    return "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " + std::to_string(tensors::kMostTiles) +
+           " can be sent as they are";
+  const std::size_t dimensions = std::min(view.shape.size(), view.full_shape.size());
+  if (wanted_.flag == CompatFlag::kScores && dimensions < 3)
+    return "of " + std::to_string(dimensions) + " dimensions, and attention has at least heads, queries and keys";
+  const std::uint64_t numbers = numbers_of(view);
+  if (numbers <= kMostCompatNumbers) return {};
+  return std::to_string(numbers) + " numbers are more than an update holds: ask for fewer tiles";
+}
+
+/// How many look() makes of it.
+std::uint64_t CompatLens::numbers_of(const View& view) const {
+  const CompressorKind kind = wanted_.compressor.kind;
+  if (kind == CompressorKind::kEmpty) return 0;
+  if (fused_) return fused_->numbers_of(view.shape);
+  const std::uint64_t row = view.shape.empty() ? 1 : view.shape.back();
+  if (has_pixels() && row != 0) return view.values.size() / row * std::max<std::uint64_t>(row, wanted_.compressor.tiles);
+  const bool has_positions = wanted_.flag == CompatFlag::kInputTokens && kind != CompressorKind::kTile;
+  return view.values.size() * (has_positions ? 2 : 1);
+}
+
+std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, std::string& problem) const {
+  const CompressorKind kind = wanted_.compressor.kind;
+  problem = why_not(view);
   if (!problem.empty()) return std::nullopt;
-  if (is_as_it_is && view.tile_width > 1) {
-    problem = "its last dimension has " + std::to_string(view.full_shape.back()) + " elements, and " + std::to_string(tensors::kMostTiles) +
-              " can be sent as they are";
-    return std::nullopt;
-  }
   Numbers numbers{.shape = view.shape, .values = view.values};
-  if (wanted_.flag == CompatFlag::kScores && numbers.shape.size() < 3) {
-    problem = "of " + std::to_string(numbers.shape.size()) + " dimensions, and attention has at least heads, queries and keys";
-    return std::nullopt;
-  }
   if (fused_) {
     std::optional<Numbers> tiles = fused_->tiles_of(numbers);
     if (!tiles) problem = "its shape has changed: ask for it again";
@@ -104,16 +122,13 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, st
     numbers.values.clear();
   }
   if (kind == CompressorKind::kProjection) return projected(numbers, layer, problem);
-  const bool has_pixels = form_ == CompatForm::kMegatronApp && kind == CompressorKind::kTile;
-  if (has_pixels) widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
-  if (numbers.values.size() <= kMostCompatNumbers) return numbers;
-  problem = std::to_string(numbers.values.size()) + " numbers are more than an update holds: ask for fewer tiles";
-  return std::nullopt;
+  if (has_pixels()) widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
+  return numbers;
 }
 
 std::vector<std::uint64_t> CompatLens::args_of(const Numbers& numbers) const {
   if (form_ == CompatForm::kTracer) return numbers.shape;
-  if (wanted_.flag == CompatFlag::kScores && numbers.shape.size() >= 3) return {numbers.shape.end() - 3, numbers.shape.end()};
+  if (wanted_.flag == CompatFlag::kScores) return {numbers.shape.end() - 3, numbers.shape.end()};
   return {numbers.shape[1]};
 }
 

@@ -27,7 +27,7 @@ class CompatLens {
   tensors::Wish wish() const;
   /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that were asked for before are none to show.
   bool learn(const std::vector<std::uint64_t>& shape);
-  /// layer: from 0. problem: why it can't be shown. The last dimension but one of what comes are tokens (of attention: queries).
+  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most kMostCompatNumbers come. The last dimension but one of what comes are tokens (of attention: queries).
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
   /// An update's `args`.
   std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
@@ -38,6 +38,9 @@ class CompatLens {
 
  private:
   bool is_fused_wanted() const { return wanted_.flag == CompatFlag::kQkv && wanted_.compressor.kind == CompressorKind::kTile; }
+  bool has_pixels() const { return form_ == CompatForm::kMegatronApp && wanted_.compressor.kind == CompressorKind::kTile; }
+  std::string why_not(const View& view) const;
+  std::uint64_t numbers_of(const View& view) const;
   std::optional<Numbers> projected(const Numbers& numbers, std::int32_t layer, std::string& problem) const;
 
   WantedFlag wanted_;

@@ -70,6 +70,11 @@ void FusedQkv::add_section(const Section& section, const float* row, float* to) 
     to[tile] = states[tile].count == 0.0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(kernels::finish_tile(method_, states[tile]));
 }
 
+std::uint64_t FusedQkv::numbers_of(const std::vector<std::uint64_t>& shape) const {
+  if (shape.size() != kDimensions) return 0;  // it makes none of it
+  return shape[0] * shape[1] * (sections_[0].tiles + sections_[1].tiles + sections_[2].tiles);
+}
+
 std::optional<Numbers> FusedQkv::tiles_of(const Numbers& view) const {
   const std::uint64_t cells = size_ / cell_;
   if (view.shape.size() != kDimensions || view.shape[2] != groups_ || view.shape[3] != heads_ || view.shape[4] != cells) return std::nullopt;

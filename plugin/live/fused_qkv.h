@@ -21,6 +21,8 @@ class FusedQkv {
   static std::optional<FusedQkv> of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles, const kernels::TileMethod& method, std::string& problem);
   /// What to ask the ranks for, without a name.
   tensors::Wish wish() const;
+  /// How many numbers tiles_of() makes of a view of this shape.
+  std::uint64_t numbers_of(const std::vector<std::uint64_t>& shape) const;
   /// view: [sequences, tokens, groups, queries + 2, cells] as that wish gives it; else nullopt. Result: [sequences, tokens, tiles], NaN where Q, K
   /// or V has fewer elements than tiles.
   std::optional<Numbers> tiles_of(const Numbers& view) const;

@@ -53,10 +53,15 @@ void set_headers(Fields& fields, const Answer& answer, const std::string& host) 
 
 HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
     : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), buffer_(2 * kMostHeaderBytes) {
-  loop_.count_connection(1);
+  loop_.count_connection(party(), 1);
 }
 
-HttpSession::~HttpSession() { loop_.count_connection(-1); }
+HttpSession::~HttpSession() { loop_.count_connection(party(), -1); }
+
+Party& HttpSession::party() const {
+  if (is_compat_) return *loop_.compat();
+  return loop_.hub();
+}
 
 void HttpSession::start() {
   error_code ignored;
@@ -84,11 +89,12 @@ void HttpSession::judge(Request&& request) {
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
+  is_stranger_ = false;
   const std::string host(view_of(request[http::field::host]));
   if (!is_get && has_body) return send(error_answer(405, "Only GET and HEAD are there."), true, host);
   const std::string path(path_of(view_of(request.target())));
   if (path != "/ws/v1" || !beast::websocket::is_upgrade(request)) return send(answer_to(path, loop_.hub()), has_body, host);
-  serve(loop_.hub(), std::move(request), host);
+  serve(std::move(request), host);
 }
 
 /// Whatever the path: the references' servers look at none.
@@ -97,16 +103,17 @@ void HttpSession::judge_compat(Request&& request) {
   const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
   const std::string host(view_of(request[http::field::host]));
-  if (beast::websocket::is_upgrade(request)) return serve(*loop_.compat(), std::move(request), host);
+  if (beast::websocket::is_upgrade(request)) return serve(std::move(request), host);
   send(error_answer(426, "This port speaks WebSocket only, in the words of MegatronApp and of Megatron's tensor tracer."), has_body, host);
 }
 
-void HttpSession::serve(Party& party, Request&& request, const std::string& host) {
+void HttpSession::serve(Request&& request, const std::string& host) {
   if (buffer_.size() != 0) return send(error_answer(400, "A client speaks before it is answered."), true, host);
-  const std::optional<Party::ClientId> id = loop_.hub().is_running() ? party.connect(now_since_epoch_ns()) : std::nullopt;
+  const std::optional<Party::ClientId> id = loop_.hub().is_running() ? party().connect(now_since_epoch_ns()) : std::nullopt;
   if (!id) return send(error_answer(503, "There are 8 clients already, or the run has ended."), true, host);
   stream_.expires_never();
-  std::make_shared<ClientSession>(loop_, party, std::move(stream_), *id)->start(std::move(request));
+  is_stranger_ = false;
+  std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)->start(std::move(request));
 }
 
 void HttpSession::send(Answer answer, bool has_body, const std::string& host) {

@@ -25,6 +25,10 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   HttpSession& operator=(const HttpSession&) = delete;
 
   void start();
+  /// Did not show that it may speak here, or may not.
+  bool is_stranger() const { return is_stranger_; }
+  /// Closes the socket.
+  void give_up() { stream_.close(); }
 
  private:
   using Request = boost::beast::http::request<boost::beast::http::empty_body>;
@@ -32,14 +36,16 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void on_request(const boost::system::error_code& error);
   void judge(Request&& request);
   void judge_compat(Request&& request);
-  void serve(Party& party, Request&& request, const std::string& host);
+  void serve(Request&& request, const std::string& host);
   void send(Answer answer, bool has_body, const std::string& host);
   template <class Response>
   void write(std::shared_ptr<Response> response);
   void finish();
+  Party& party() const;
 
   Loop& loop_;
   bool is_compat_;
+  bool is_stranger_ = true;
   CountedStream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;

@@ -158,7 +158,7 @@ bool Hub::take_reply(Client& client, std::string& text) {
 }
 
 bool Hub::next_text(Client& client, std::int64_t now_ns, std::string& text) {
-  if (take_reply(client, text)) return true;
+  if (take_reply(client, text) || client.answers.take(text)) return true;
   if (!client.notices.empty()) {
     text = std::move(client.notices.front());
     client.notices.pop_front();

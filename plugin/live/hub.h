@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/lifecycle/live_server.h"
+#include "plugin/live/answer_queue.h"
 #include "plugin/live/block_facts.h"
 #include "plugin/live/interval_rows.h"
 #include "plugin/live/joiner.h"
@@ -29,6 +30,7 @@ struct Client {
   std::string last_panel;          ///< the one that had the last frame: the next has its turn
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
+  AnswerQueue answers;
   std::deque<std::string> notices;  ///< of its panels
   std::size_t notice_bytes = 0;
   std::size_t told_tensors = 0;    ///< of what was learned
@@ -101,7 +103,7 @@ class Hub final : public Party {
   void unsubscribe(Client& client, const std::string& panel);
   void ask(ClientId id, Client& client, Ask&& ask);
   void hear_polls();
-  void hear_reply(const std::string& text);
+  void hear_reply(const std::string& text, std::int64_t now_ns);
   void fail_request(const std::string& why);
   void answer_to(const Asker& asker, const nlohmann::json& answer);
   static bool take_reply(Client& client, std::string& text);

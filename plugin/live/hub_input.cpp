@@ -78,7 +78,7 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kPolls: hear_polls(); break;
       case Item::kLeftOut: count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts); break;
       case Item::kRequestFailed: fail_request(reader.request_failed.text); break;
-      case Item::kReply: hear_reply(reader.reply.text); break;
+      case Item::kReply: hear_reply(reader.reply.text, now_ns); break;
       case Item::kRankFacts: learn_rank(world_rank, reader.rank_facts); break;
       case Item::kViewPart: add_part(world_rank, std::move(reader.view_part), now_ns, whole); break;
       default: count_drop("letters of ranks that were damaged", 1); return shelve(whole, now_ns);
@@ -192,6 +192,7 @@ void Hub::tick(std::int64_t now_ns) {
   std::vector<ViewPointer> whole;
   joiner_.expire(now_ns, has_ended_, whole);
   shelve(whole, now_ns);
+  if (desk_.is_overdue(now_ns)) fail_request("The program gave no answer for a minute, so the request is given up.");
 }
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {

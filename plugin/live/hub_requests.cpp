@@ -22,7 +22,8 @@ Json reply_of(const Asker& asker, Json reply) {
 
 void Hub::ask(ClientId id, Client& client, Ask&& ask) {
   const Asker asker{.is_compat = false, .client = id, .tag = std::move(ask.id)};
-  std::string problem;
+  std::string problem = client.answers.is_full() ? "More than 4 MiB of answers wait for this client, which does not read them." : "";
+  if (!problem.empty()) return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   const std::optional<std::size_t> before = desk_.ask(asker, std::move(ask.request), problem);
   if (!before) return reply(client, dumped(reply_of(asker, {{"type", "error"}, {"message", problem}})));
   reply(client, dumped(reply_of(asker, {{"type", "waiting"}, {"before", *before}})));
@@ -34,10 +35,10 @@ void Hub::hear_polls() {
   if (desk_.may_ask() && !might_before) announce(R"({"type":"control","generate":true})");
 }
 
-void Hub::hear_reply(const std::string& text) {
+void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
   const Json answer = Json::parse(text, nullptr, false);
   if (!answer.is_object()) return count_drop("answers of the program that are no JSON object", 1);
-  const std::optional<Asker> asker = desk_.answered(answer);
+  const std::optional<Asker> asker = desk_.answered(answer, now_ns);
   if (asker) answer_to(*asker, answer);
 }
 
@@ -52,7 +53,8 @@ void Hub::answer_to(const Asker& asker, const Json& answer) {
     return;
   }
   const auto client = clients_.find(asker.client);
-  if (client != clients_.end()) reply(client->second, dumped(reply_of(asker, answer)));
+  if (client == clients_.end()) return;
+  if (!client->second.answers.put(dumped(reply_of(asker, answer)), answer["type"] == "token")) count_drop(kLostTokens, 1);
 }
 
 }  // namespace megascope::live

@@ -176,7 +176,7 @@ void Loop::publish() {
   auto request = std::make_unique<std::string>();
   if (hub_.take_changed_wishes(*wishes)) wishes_.put(std::move(wishes));
   if (hub_.desk().is_unwanted() && request_.take(*request)) hub_.desk().take_back();
-  if (hub_.desk().next(*request)) request_.put(std::move(request));
+  if (hub_.desk().next(*request, now_since_epoch_ns())) request_.put(std::move(request));
 }
 
 void Loop::accept(Acceptor& acceptor, bool is_compat) {
@@ -192,8 +192,30 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
     }
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     accept(acceptor, is_compat);  // first: for the next one memory may be there
-    if (connections_ < static_cast<int>(kMostConnections)) std::make_shared<HttpSession>(*this, std::move(socket), is_compat)->start();
+    welcome(std::move(socket), is_compat);
   });
+}
+
+/// Where there is no room who has been a stranger for longest goes, so that those without token cannot keep out who has it.
+bool Loop::has_room(bool is_compat) {
+  Connections& there = of(is_compat);
+  const int most = static_cast<int>(is_compat ? kMostCompatConnections : kMostConnections);
+  while (there.connections >= most && !there.strangers.empty()) {
+    const std::shared_ptr<HttpSession> oldest = there.strangers.front().lock();
+    there.strangers.pop_front();
+    if (oldest && oldest->is_stranger()) oldest->give_up();
+    if (oldest && oldest->is_stranger()) return true;  // it is gone as soon as its operations are
+  }
+  return there.connections < most;
+}
+
+void Loop::welcome(tcp::socket socket, bool is_compat) {
+  if (!has_room(is_compat)) return;
+  std::deque<std::weak_ptr<HttpSession>>& strangers = of(is_compat).strangers;
+  std::erase_if(strangers, [](const std::weak_ptr<HttpSession>& session) { return session.expired(); });
+  const auto session = std::make_shared<HttpSession>(*this, std::move(socket), is_compat);
+  strangers.push_back(session);
+  session->start();
 }
 
 void Loop::remove(ClientSession* session) {

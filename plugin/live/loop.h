@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <set>
 #include <span>
@@ -27,6 +28,7 @@
 namespace megascope::live {
 
 class ClientSession;
+class HttpSession;
 
 std::int64_t now_since_epoch_ns();
 
@@ -61,8 +63,8 @@ class Loop {
   boost::asio::io_context& context() { return context_; }
   void add(ClientSession* session) { sessions_.insert(session); }
   void remove(ClientSession* session);
-  /// One connection more or less.
-  void count_connection(int difference) { connections_ += difference; }
+  /// One connection more or less of those who speak with this party.
+  void count_connection(const Party& party, int difference) { of(&party == compat_.get()).connections += difference; }
   /// After a client spoke or went, or ranks told something: what all want may have changed, and what they ask for.
   void publish();
 
@@ -105,7 +107,15 @@ class Loop {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
-  int connections_ = 0;
+  /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the other's out.
+  struct Connections {
+    int connections = 0;
+    std::deque<std::weak_ptr<HttpSession>> strangers;  ///< who did not show yet that they may, the oldest first
+  };
+  Connections& of(bool is_compat) { return connections_[is_compat ? 1 : 0]; }
+  bool has_room(bool is_compat);
+  void welcome(boost::asio::ip::tcp::socket socket, bool is_compat);
+  std::array<Connections, 2> connections_;
   bool is_ending_ = false;
   std::atomic<bool> is_over_{false};
   boost::asio::io_context context_{1};

@@ -10,6 +10,9 @@
 
 namespace megascope::live {
 
+/// The reason that is counted where a client does not read what it asked for.
+inline constexpr const char* kLostTokens = "tokens of texts for clients that do not read";
+
 /// Who looks at what the hub hears beside the hub's own clients. The hub's thread.
 class Onlooker {
  public:

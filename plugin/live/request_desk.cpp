@@ -1,5 +1,6 @@
 #include "plugin/live/request_desk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/lifecycle/live_server.h"
@@ -17,6 +18,9 @@ std::string RequestDesk::why_not() const {
 std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request, std::string& problem) {
   problem = why_not();
   if (problem.empty() && waiting_.size() >= kMostWaiting) problem = std::to_string(kMostWaiting) + " requests wait already, and no more are kept.";
+  const auto is_of_compat = [](const Request& one) { return one.asker.is_compat; };
+  if (problem.empty() && asker.is_compat && static_cast<std::size_t>(std::ranges::count_if(waiting_, is_of_compat)) >= kMostCompatWaiting)
+    problem = std::to_string(kMostCompatWaiting) + " requests of clients without token wait already, and no more of them are kept.";
   if (!problem.empty()) return std::nullopt;
   request["id"] = next_id_;
   std::string text = dumped(request);
@@ -24,7 +28,7 @@ std::optional<std::size_t> RequestDesk::ask(Asker asker, nlohmann::json request,
     problem = "The request has " + std::to_string(text.size()) + " bytes, and at most " + std::to_string(kMostRequestBytes) + " reach the program.";
     return std::nullopt;
   }
-  waiting_.push_back({.id = next_id_++, .asker = std::move(asker), .text = std::move(text), .is_forgotten = false});
+  waiting_.push_back({.id = next_id_++, .asker = std::move(asker), .text = std::move(text), .is_forgotten = false, .heard_ns = 0});
   return waiting_.size() - 1 + (under_way_ ? 1 : 0);
 }
 
@@ -34,19 +38,21 @@ void RequestDesk::forget(bool is_compat, std::uint64_t client) {
   if (under_way_ && is_of_client(*under_way_)) under_way_->is_forgotten = true;
 }
 
-bool RequestDesk::next(std::string& text) {
+bool RequestDesk::next(std::string& text, std::int64_t now_ns) {
   if (under_way_ || waiting_.empty() || has_ended_) return false;
   under_way_ = std::move(waiting_.front());
   waiting_.pop_front();
+  under_way_->heard_ns = now_ns;
   text = std::move(under_way_->text);
   return true;
 }
 
-std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply) {
+std::optional<Asker> RequestDesk::answered(const nlohmann::json& reply, std::int64_t now_ns) {
   const auto id = reply.find("id");
   const auto type = reply.find("type");
   if (!under_way_ || id == reply.end() || type == reply.end() || !type->is_string() || Fields::whole_number(*id) != static_cast<std::int64_t>(under_way_->id))
     return std::nullopt;
+  under_way_->heard_ns = now_ns;
   std::optional<Asker> asker;
   if (!under_way_->is_forgotten) asker = under_way_->asker;
   if (*type == "finish" || *type == "error") under_way_.reset();
@@ -63,6 +69,10 @@ std::optional<Asker> RequestDesk::give_up() {
   }
   under_way_.reset();
   return asker;
+}
+
+bool RequestDesk::is_overdue(std::int64_t now_ns) const {
+  return under_way_ && !has_ended_ && now_ns - under_way_->heard_ns > (under_way_->is_forgotten ? kForgottenPatienceNs : kPatienceNs);
 }
 
 }  // namespace megascope::live

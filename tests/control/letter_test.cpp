@@ -41,6 +41,7 @@ TEST(Letter, ComesBackAsItWasWritten) {
   writer.add(some_part());
   writer.add(Notice{.wish = 8, .text = "no such tensor"});
   writer.add(RankFacts{.pid = 1234, .host = "node7", .place = "dp 0, tp 1"});
+  writer.add(RequestFailed{"no step comes any more"});
   EXPECT_TRUE(writer.add(Reply{std::string(kMostReplyBytes, 'r')}));
   EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')})) << "half of it would be no JSON";
   writer.add(RequestFailed{"nobody is there"});
@@ -66,6 +67,8 @@ TEST(Letter, ComesBackAsItWasWritten) {
   ASSERT_EQ(reader.next(), Item::kRankFacts);
   EXPECT_EQ(reader.rank_facts.pid, 1234);
   EXPECT_EQ(reader.rank_facts.host + ": " + reader.rank_facts.place, "node7: dp 0, tp 1");
+  ASSERT_EQ(reader.next(), Item::kRequestFailed);
+  EXPECT_EQ(reader.request_failed.text, "no step comes any more");
   ASSERT_EQ(reader.next(), Item::kReply);
   EXPECT_EQ(reader.reply.text.size(), kMostReplyBytes);
   ASSERT_EQ(reader.next(), Item::kRequestFailed);

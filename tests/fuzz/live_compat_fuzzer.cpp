@@ -1,17 +1,73 @@
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "plugin/live/compat_hub.h"
 #include "plugin/live/compat_requests.h"
 #include "plugin/live/npy_file.h"
+#include "tests/live/shown_tensor.h"
 
-/// Whatever a client of the compatibility endpoint says, a client that says it, and the same bytes as a .npy file.
+namespace {
+
+using namespace megascope;
+
+constexpr std::size_t kShapeBytes = 8;
+constexpr std::uint64_t kMostElements = 1 << 14;
+constexpr std::array<std::string_view, 8> kNames{"qkv", "scores", "context", "mlp1", "mlp2", "attention.output", "hidden", "tokens"};
+
+/// The first bytes: a tensor of any flag's name and of any few dimensions, also of none and of extents of 0.
+test::ShownTensor tensor_of(std::span<const std::uint8_t> bytes) {
+  test::ShownTensor tensor{.name = kNames[bytes[0] % kNames.size()], .layer = bytes[0] / 64, .shape = {}};
+  if (tensor.name == "tokens") tensor.kind = TensorKind::kInputTokens;
+  std::uint64_t elements = 1;
+  for (std::size_t i = 0; i < bytes[1] % 7U; ++i) {
+    const std::uint64_t extent = bytes[2 + i] < 192 ? bytes[2 + i] % 8 : std::uint64_t{1} << (bytes[2 + i] % 13);
+    if (elements * extent > kMostElements) break;
+    if (extent != 0) elements *= extent;
+    tensor.shape.push_back(extent);
+  }
+  return tensor;
+}
+
+void drain(live::CompatHub& compat, live::Party::ClientId client, std::int64_t now_ns) {
+  live::Outgoing message;
+  while (compat.next(client, now_ns, message)) {
+  }
+}
+
+void show(live::Hub& hub, live::CompatHub& compat, live::Party::ClientId client, test::ShownTensor tensor) {
+  std::vector<tensors::Wish> wishes;
+  for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
+    std::vector<std::byte> news;
+    if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
+    hub.take_letter(0, test::letter_of(tensor, wishes), tensor.step + 1);
+    drain(compat, client, tensor.step + 1);
+    if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows
+  }
+  drain(compat, client, std::int64_t{1} << 40);
+}
+
+void answer(live::Hub& hub) {
+  std::string request;
+  if (!hub.desk().next(request, 1)) return;
+  tensors::LetterWriter letter;
+  letter.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
+  letter.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
+  hub.take_letter(0, letter.take(), 1);
+}
+
+}  // namespace
+
+/// A tensor of any shape, beside whatever a client of the compatibility endpoint says, a client that says it, and the same bytes as a .npy file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace megascope;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (size < kShapeBytes) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + kShapeBytes, size - kShapeBytes);
   const live::CompatRequest request = live::read_compat_request(text);
   if (const auto* bad = std::get_if<live::CompatBad>(&request); bad != nullptr && bad->text.empty()) __builtin_trap();
   if (const auto* generate = std::get_if<live::CompatGenerate>(&request); generate != nullptr && !generate->request.is_object()) __builtin_trap();
@@ -22,11 +78,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   hub.desk().open();
   const auto client = compat.connect(0);
   compat.receive(*client, text, 1);
-  live::Outgoing message;
-  while (compat.next(*client, 1, message)) {
-  }
+  answer(hub);
+  show(hub, compat, *client, tensor_of({data, kShapeBytes}));
   live::NpyArray array;
-  if (live::read_npy(std::as_bytes(std::span(data, size)), array).is_ok()) {
+  if (live::read_npy(std::as_bytes(std::span(text)), array).is_ok()) {
     if (array.values.size() != array.rows * array.columns) __builtin_trap();
     live::normalise_rows(array);
   }

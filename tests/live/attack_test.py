@@ -232,7 +232,10 @@ class BadInput(unittest.TestCase):
         time.sleep(0.3)
         descriptors = len(os.listdir(f"/proc/{self.run_.process.pid}/fd"))
         self.assertLess(descriptors, 60, "connections are bounded")
-        time.sleep(6)  # those are closed; who comes then is served
+        begin = time.monotonic()
+        self.client().close()
+        self.assertLess(time.monotonic() - begin, 4, "who has the token does not wait until those are closed, after 5 s")
+        time.sleep(6)
         for one in silent:
             one.close()
 

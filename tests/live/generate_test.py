@@ -4,6 +4,7 @@
   generate_test.py live_compat_feed
 """
 
+import socket
 import sys
 import time
 import unittest
@@ -133,6 +134,19 @@ class Generating(unittest.TestCase):
             self.ask(other, "y")
             other.say(type="ping")
             self.assertEqual(other.text("pong"), {"type": "pong"})
+
+    def test_who_needs_no_token_keeps_nobody_out_who_has_it(self):
+        with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls") as run:
+            silent = [socket.create_connection(("127.0.0.1", run.port)) for _ in range(60)]
+            own, others = run.own_client(), [reference_client(run) for _ in range(6)]
+            own.text("control")
+            for other in others:
+                self.ask(other, "x", tokens=1000)
+            self.assertIn("4 requests of clients without token", others[5].text("error")["message"])
+            own.say(type="request", id=1, request="generate", prompts=["x"])
+            self.assertEqual(own.text("reply", id=1)["reply"], "waiting")
+            for one in silent:
+                one.close()
 
     def test_the_end_of_the_run(self):
         with Feed(FEED, "--rate", 50, "--steps", 100, "--control", "--polls") as run:
