@@ -142,6 +142,9 @@ class Generating(unittest.TestCase):
             own.text("control")
             for other in others:
                 self.ask(other, "x", tokens=1000)
+                other.say(type="ping")
+                if other is not others[5]:
+                    other.text("pong")  # in this order
             self.assertIn("4 requests of clients without token", others[5].text("error")["message"])
             own.say(type="request", id=1, request="generate", prompts=["x"])
             self.assertEqual(own.text("reply", id=1)["reply"], "waiting")

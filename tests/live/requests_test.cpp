@@ -58,7 +58,7 @@ struct Scene {
   }
 };
 
-TEST(LiveRequests, WhatThePogramWillNotAnswerFailsAndTheNextGoes) {
+TEST(LiveRequests, WhatTheProgramWillNotAnswerFailsAndTheNextGoes) {
   Scene scene;
   const Hub::ClientId first = scene.connect();
   const Hub::ClientId second = scene.connect();
