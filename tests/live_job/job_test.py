@@ -244,7 +244,7 @@ class OfOtherJobs(unittest.TestCase):
             viewer = Viewer(job.find_server(), act={"what": "tensor", "name": "act", "view": {"type": "tile", "tiles": 96}}).follow()
             self.assertEqual(job.end(), 0, job.errors)
             frames = [frame for frame in viewer.frames["act"] if frame.metadata["step"] < 8]  # what the end does to the last is not asked here
-            self.assertGreater(len(frames), 1)
+            self.assertGreater(len(frames), 0)
             self.assertEqual({(tuple(frame.metadata["ranks"]), frame.metadata["missing"]) for frame in frames}, {((0, 1), 0)})
 
     def test_what_cannot_be_shown_is_said(self):
