@@ -1,6 +1,7 @@
 #include "plugin/live/compat_requests.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -71,13 +72,17 @@ Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRo
   return compressor;
 }
 
-std::optional<CompressorKind> kind_named(std::string_view name) {
+/// False: there is none of that name.
+bool kind_named(std::string_view name, CompressorKind& kind) {
   constexpr std::string_view kSuffix = "Compressor";
+  constexpr std::array<std::pair<std::string_view, CompressorKind>, 4> kKinds{{{"Tile", CompressorKind::kTile},
+                                                                               {"NoOp", CompressorKind::kNoOp},
+                                                                               {"Empty", CompressorKind::kEmpty},
+                                                                               {"Projection", CompressorKind::kProjection}}};
   if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
-  if (name == "Tile") return CompressorKind::kTile;
-  if (name == "NoOp") return CompressorKind::kNoOp;
-  if (name == "Empty") return CompressorKind::kEmpty;
-  return name == "Projection" ? std::optional(CompressorKind::kProjection) : std::nullopt;
+  const auto found = std::ranges::find(kKinds, name, &std::pair<std::string_view, CompressorKind>::first);
+  if (found != kKinds.end()) kind = found->second;
+  return found != kKinds.end();
 }
 
 /// {"compressor_type": "Tile", "compressor_configs": {"tiles": 96, "method": …}}, or nothing: Empty.
@@ -88,19 +93,18 @@ Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row
   if (entry == configuration.end()) return compressor;
   const std::string where = "`" + std::string(row.name) + "` in `compressor_config`";
   const Json type = entry->is_object() ? entry->value("compressor_type", Json()) : Json();
-  const std::optional<CompressorKind> kind = type.is_string() ? kind_named(type.get_ref<const std::string&>()) : std::nullopt;
   const Json settings = entry->is_object() ? entry->value("compressor_configs", Json::object()) : Json();
-  if (!kind || !settings.is_object()) {
+  const bool is_named = type.is_string() && kind_named(type.get_ref<const std::string&>(), compressor.kind);
+  if (!is_named || !settings.is_object()) {
     problem = where + " is to be {\"compressor_type\": \"Tile\", \"NoOp\", \"Empty\" or \"Projection\", \"compressor_configs\": an object}.";
     return compressor;
   }
-  compressor.kind = *kind;
   Fields fields(settings);
-  if (*kind == CompressorKind::kTile) {
+  if (compressor.kind == CompressorKind::kTile) {
     fields.number("tiles", 1, tensors::kMostTiles, compressor.tiles);
     read_method(fields, where, compressor.method);
   }
-  if (*kind == CompressorKind::kProjection) fields.text("vector_path", kMostPath, compressor.vector_path);
+  if (compressor.kind == CompressorKind::kProjection) fields.text("vector_path", kMostPath, compressor.vector_path);
   problem = fields.problem();
   return compressor;
 }
