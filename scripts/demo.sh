@@ -42,6 +42,10 @@ while [ -e "$run_folder" ]; do  # the library would choose the same free name
   number=$((number + 1))
   run_folder=$out/gpt-$number
 done
+case $run_folder in
+  /*) whole_path=$run_folder ;;
+  *) whole_path=$PWD/$run_folder ;;
+esac
 
 echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It tells its steps and layers by hooks"
 echo "demo: (examples/gpt/observe.h), which do nothing until the library is preloaded; any MPI program is recorded like this:"
@@ -55,7 +59,7 @@ else
   echo "demo: open the address that it prints in a browser on this machine; ctrl-C ends it"
 fi
 echo
-OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$PWD/$run_folder" -x MEGASCOPE_LIVE="$live" \
+OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$whole_path" -x MEGASCOPE_LIVE="$live" \
   -x MEGASCOPE_LIVE_CONTROL="$control" \
   "${program[@]}"
 
