@@ -22,6 +22,7 @@ class Megascope(CMakePackage):
 
     variant("otf2", default=True, description="Export to OTF2")
     variant("libdw", default=True, description="Lines of call sites")
+    variant("live", default=True, description="Live view in a browser; its page where there are npm and its registry")
     variant("slurm", default=False, description="Plugin for srun --megascope")
     variant("protozero_include", default="/usr/include", values=lambda value: value.startswith("/"),
             description="Folder that has protozero/pbf_writer.hpp")
@@ -37,6 +38,7 @@ class Megascope(CMakePackage):
     depends_on("zlib-api")
     depends_on("otf2", when="+otf2")
     depends_on("elfutils", when="+libdw")
+    depends_on("boost@1.81:", when="+live")
     depends_on("slurm", when="+slurm")
 
     requires("^[virtuals=mpi] openmpi", "^[virtuals=mpi] mpich", policy="one_of",
@@ -52,5 +54,6 @@ class Megascope(CMakePackage):
             self.define("MEGASCOPE_BUILD_TESTS", False),
             self.define_from_variant("MEGASCOPE_WITH_OTF2", "otf2"),
             self.define_from_variant("MEGASCOPE_WITH_LIBDW", "libdw"),
+            self.define_from_variant("MEGASCOPE_WITH_LIVE", "live"),
             self.define_from_variant("MEGASCOPE_WITH_SLURM", "slurm"),
         ]

@@ -118,7 +118,7 @@ class FakePackage:
 class Spack(unittest.TestCase):
     PACKAGE = "packaging/spack/package.py"
     NOT_LIBRARIES = {"c", "cxx", "cmake", "help2man", "mpi"}
-    CALLED_HERE = {"nlohmann-json": "json", "zlib-api": "zlib", "elfutils": "libdw"}
+    CALLED_HERE = {"nlohmann-json": "json", "zlib-api": "zlib", "elfutils": "libdw", "boost": "beast"}
 
     def setUp(self):
         self.said = {name: [] for name in ("license", "version", "variant", "depends_on", "requires")}
