@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -12,17 +13,15 @@
 namespace megascope::mpi {
 namespace {
 
-constexpr int kTag = 1;
 constexpr std::size_t kMostArrivals = 64;
 constexpr std::size_t kMostArrivingBytes = std::size_t{64} << 20;
 
 }  // namespace
 
 StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_alone)
-    : port_(port), comm_(comm), is_alone_(is_alone), request_(g_handles.request_null), last_request_(g_handles.request_null) {
+    : port_(port), comm_(comm), is_alone_(is_alone) {
   if (is_alone) return;
   twin<Fn::Comm_rank>()(comm, &rank_);
-  twin<Fn::Comm_size>()(comm, &size_);
   if (rank_ == 0) spare_.bytes.reset(new (std::nothrow) std::byte[ControlPort::kMostLetterBytes]);  // pages of which none is touched
 }
 
@@ -30,18 +29,18 @@ bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
 
 bool StepMail::send() noexcept {
   if (!letter_.empty()) {
-    int is_done = 0;
-    if (twin<Fn::Test>()(&request_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (is_done == 0) return true;  // the next one waits, and grows
+    bool is_done = false;
+    if (!pieces_.test(is_done)) return false;
+    if (!is_done) return true;  // the next one waits, and grows
   }
   letter_ = port_.take_letter();
-  return start(letter_, request_);
+  return start(letter_, pieces_);
 }
 
 /// Counted once it is on its way: rank 0 waits for no other.
-bool StepMail::start(std::vector<std::byte>& letter, MPI_Request& request) noexcept {
+bool StepMail::start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept {
   if (letter.empty()) return true;
-  if (twin<Fn::Isend>()(letter.data(), static_cast<int>(letter.size()), g_handles.byte, 0, kTag, comm_, &request) != MPI_SUCCESS) return false;
+  if (!pieces.send(letter, comm_)) return false;
   ++sent_count_;
   return true;
 }
@@ -62,20 +61,19 @@ bool StepMail::accept(bool& has_message) noexcept {
   MPI_Status status{};
   int is_there = 0;
   has_message = false;
-  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, kTag, comm_, &is_there, &message, &status) != MPI_SUCCESS) return false;
+  if (twin<Fn::Improbe>()(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &is_there, &message, &status) != MPI_SUCCESS) return false;
   if (is_there == 0) return true;
-  int count = 0;
-  if (twin<Fn::Get_count>()(&status, g_handles.byte, &count) != MPI_SUCCESS || count < 0) return false;
-  const auto bytes = static_cast<std::size_t>(count);
+  const std::size_t bytes = LetterPieces::room_for(status);
+  if (bytes == 0) return false;
   has_message = true;
   if (Arrival* const arrival = make_arrival(bytes)) {
     arrival->from = status.MPI_SOURCE;
-    return twin<Fn::Imrecv>()(arrival->bytes.data(), count, g_handles.byte, &message, &arrival->request) == MPI_SUCCESS;
+    return arrival->pieces.receive(message, status, arrival->bytes.data(), comm_);
   }
-  if (spare_.bytes == nullptr || bytes > ControlPort::kMostLetterBytes) return false;
+  if (spare_.bytes == nullptr) return false;
   spare_.used = bytes;
   spare_.from = status.MPI_SOURCE;
-  return twin<Fn::Imrecv>()(spare_.bytes.get(), count, g_handles.byte, &message, &spare_.request) == MPI_SUCCESS;
+  return spare_.pieces.receive(message, status, spare_.bytes.get(), comm_);
 }
 
 /// nullptr: memory ran out.
@@ -91,29 +89,35 @@ StepMail::Arrival* StepMail::make_arrival(std::size_t bytes) noexcept {
   }
 }
 
+/// Matched behind all arrivals.
 bool StepMail::deliver_spare() noexcept {
-  int is_done = 0;
-  if (spare_.used == 0) return true;
-  if (twin<Fn::Test>()(&spare_.request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-  if (is_done == 0) return true;
+  bool is_done = false;
+  if (spare_.used == 0 || std::ranges::find(arrivals_, spare_.from, &Arrival::from) != arrivals_.end()) return true;
+  if (!spare_.pieces.test(is_done)) return false;
+  if (!is_done) return true;
   ++received_count_;
-  port_.receive(spare_.from, {spare_.bytes.get(), spare_.used});
+  port_.receive(spare_.from, {spare_.bytes.get(), spare_.pieces.bytes()});
   spare_.used = 0;
   return true;
 }
 
-/// Hands over what has arrived. A rank has one letter on its way at a time, so each one's stay in order.
+/// A rank's last letter leaves before the one before it has arrived, and may be there first.
+bool StepMail::awaits_earlier_of(const Arrival& arrival) const noexcept {
+  return &*std::ranges::find(arrivals_, arrival.from, &Arrival::from) != &arrival;
+}
+
+/// Hands over what has arrived, each rank's in order.
 bool StepMail::deliver() noexcept {
   for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
-    int is_done = 0;
-    if (twin<Fn::Test>()(&arrival->request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (is_done == 0) {
+    bool is_done = false;
+    if (!arrival->pieces.test(is_done)) return false;
+    if (!is_done || awaits_earlier_of(*arrival)) {
       ++arrival;
       continue;
     }
     ++received_count_;
     arriving_bytes_ -= arrival->bytes.size();
-    port_.receive(arrival->from, arrival->bytes);
+    port_.receive(arrival->from, std::span(arrival->bytes).first(arrival->pieces.bytes()));
     arrival = arrivals_.erase(arrival);
   }
   return deliver_spare();
@@ -122,13 +126,12 @@ bool StepMail::deliver() noexcept {
 bool StepMail::send_last() noexcept {
   if (rank_ == 0) return true;
   last_letter_ = port_.take_letter();
-  return start(last_letter_, last_request_);
+  return start(last_letter_, last_pieces_);
 }
 
 bool StepMail::finish(std::uint64_t sent_count) noexcept {
   if (rank_ != 0) {
-    const bool has_left = letter_.empty() || twin<Fn::Wait>()(&request_, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    return has_left && (last_letter_.empty() || twin<Fn::Wait>()(&last_request_, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    return pieces_.wait() && last_pieces_.wait();
   }
   for (;;) {
     if (!receive()) return false;

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "core/lifecycle/control_port.h"
+#include "mpi_layer/letter_pieces.h"
 
 namespace megascope::mpi {
 
-/// Letters from all ranks to rank 0 (ControlPort::take_letter), one at a time from each, by nonblocking messages that go on at
-/// boundaries. Nobody waits but in finish(). One thread at a time.
+/// Letters from all ranks to rank 0 (ControlPort::take_letter), one at a time from each, by nonblocking messages (LetterPieces) that go
+/// on at boundaries. Nobody waits but in finish(). One thread at a time.
 class StepMail {
  public:
   /// comm: of ours, that no other such message goes over; null handle: there is only this rank. Both outlive the object.
@@ -31,33 +32,33 @@ class StepMail {
  private:
   struct Arrival {
     std::vector<std::byte> bytes;
-    MPI_Request request{};
+    LetterPieces pieces;
     std::int32_t from = 0;
   };
   /// The one that is received into where there is no memory for another: what is matched must be received.
   struct Spare {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t used = 0;  ///< 0: it is free
-    MPI_Request request{};
+    LetterPieces pieces;
     std::int32_t from = 0;
   };
   bool send() noexcept;
-  bool start(std::vector<std::byte>& letter, MPI_Request& request) noexcept;
+  bool start(const std::vector<std::byte>& letter, LetterPieces& pieces) noexcept;
   bool receive() noexcept;
   bool accept(bool& has_message) noexcept;
   Arrival* make_arrival(std::size_t bytes) noexcept;
   bool deliver_spare() noexcept;
   bool deliver() noexcept;
+  bool awaits_earlier_of(const Arrival& arrival) const noexcept;
 
   ControlPort& port_;
   MPI_Comm comm_;
   bool is_alone_;
   int rank_ = 0;
-  int size_ = 1;
   std::vector<std::byte> letter_;   ///< on its way
-  MPI_Request request_;
+  LetterPieces pieces_;
   std::vector<std::byte> last_letter_;  ///< behind that, at the end
-  MPI_Request last_request_;
+  LetterPieces last_pieces_;
   std::uint64_t sent_count_ = 0;
   std::list<Arrival> arrivals_;     ///< being received, in order of their matching
   std::size_t arriving_bytes_ = 0;

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -29,9 +30,9 @@ constexpr std::uint64_t kErrorsReturn = 0x310;
 constexpr std::uint64_t kOperator = 0x400;
 constexpr std::uint64_t kFirstType = 0x1000;
 constexpr std::uint64_t kFirstRequest = 0x2000;
-constexpr std::uint64_t kReceived = 0x3000;
-constexpr std::uint64_t kFirstMail = 0x4000;
-constexpr std::uint64_t kFirstMessage = 0x8000;
+constexpr std::uint64_t kFirstMessage = 0x3000;
+constexpr std::uint64_t kFirstMail = 0x10000;
+constexpr std::uint64_t kFirstReceiving = 0x20000;
 constexpr std::uint64_t kDistance = 0x10;   // handles are addresses, or numbers
 
 MPI_User_function* g_merge = nullptr;
@@ -45,9 +46,18 @@ std::array<Reduction, FakeWorld::kMostRounds> g_reductions;
 struct Sending {
   const void* data;
   std::size_t bytes;
+  int tag;
 };
 std::vector<Sending> g_sendings;
 std::size_t g_sent = 0;  ///< of these, in order
+struct Receiving {
+  void* data;
+  std::size_t bytes;
+  int from;
+  int tag;
+  bool is_done;
+};
+std::vector<Receiving> g_receivings;  ///< in the order in which they were posted
 
 }  // namespace
 
@@ -116,37 +126,77 @@ struct FakeTwins {
     *request = handle_of<MPI_Request>(kFirstRequest + kDistance * round);
     return MPI_SUCCESS;
   }
-  static int Isend(const void* data, int bytes, MPI_Datatype, int, int, MPI_Comm, MPI_Request* request) {
+  static int Isend(const void* data, int bytes, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request* request) {
     if (g_fake->fails(Fn::Isend)) return MPI_ERR_OTHER;
     *request = handle_of<MPI_Request>(kFirstMail + kDistance * g_sendings.size());
-    g_sendings.push_back({data, static_cast<std::size_t>(bytes)});
+    g_sendings.push_back({data, static_cast<std::size_t>(bytes), tag});
     return MPI_SUCCESS;
   }
-  /// As far as there is room on the way.
+  /// As far as there is room on the way. A message goes with its tag before it.
   static void send_on() {
     while (g_sent < g_sendings.size()) {
-      const Sending& next = g_sendings[g_sent];
-      if (send(g_fake->mail_[g_fake->rank_], next.data, next.bytes, MSG_DONTWAIT) < 0) return;
+      Sending& next = g_sendings[g_sent];
+      iovec parts[] = {{&next.tag, sizeof next.tag}, {const_cast<void*>(next.data), next.bytes}};
+      msghdr packet{};
+      packet.msg_iov = parts;
+      packet.msg_iovlen = 2;
+      if (sendmsg(g_fake->mail_[g_fake->rank_], &packet, MSG_DONTWAIT) < 0) return;
       ++g_sent;
     }
+  }
+  /// Of the message that is next from there. -1: there is none.
+  static ssize_t peek(int from, int& tag) {
+    const ssize_t bytes = recv(g_fake->mail_ends_[from], &tag, sizeof tag, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+    return bytes <= 0 ? -1 : bytes - static_cast<ssize_t>(sizeof tag);
+  }
+  static bool take(Receiving& receiving) {
+    int tag = 0;
+    iovec parts[] = {{&tag, sizeof tag}, {receiving.data, receiving.bytes}};
+    msghdr packet{};
+    packet.msg_iov = parts;
+    packet.msg_iovlen = 2;
+    const ssize_t bytes = recvmsg(g_fake->mail_ends_[receiving.from], &packet, 0);
+    if (bytes < 0 || (packet.msg_flags & MSG_TRUNC) != 0) return false;
+    receiving.bytes = static_cast<std::size_t>(bytes) - sizeof tag;
+    return receiving.is_done = true;
+  }
+  /// Posted receives take what has come for them.
+  static bool receive_on(int from) {
+    for (Receiving& receiving : g_receivings) {
+      int tag = 0;
+      if (receiving.is_done || receiving.from != from) continue;
+      if (peek(from, tag) < 0 || tag != receiving.tag) return true;
+      if (!take(receiving)) return false;
+    }
+    return true;
   }
   static int Improbe(int, int, MPI_Comm, int* is_there, MPI_Message* message, MPI_Status* status) {
     *is_there = 0;
     for (int from = 1; from < FakeWorld::kRanks; ++from) {
-      const ssize_t bytes = recv(g_fake->mail_ends_[from], nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-      if (bytes <= 0) continue;
+      int tag = 0;
+      if (!receive_on(from)) return MPI_ERR_OTHER;
+      const ssize_t bytes = peek(from, tag);
+      if (bytes < 0) continue;
       *is_there = 1;
       *message = handle_of<MPI_Message>(kFirstMessage + kDistance * static_cast<std::uint64_t>(from));
       status->MPI_SOURCE = from;
+      status->MPI_TAG = tag;
       mpi::set_received_bytes(*status, static_cast<std::uint64_t>(bytes));
       return MPI_SUCCESS;
     }
     return MPI_SUCCESS;
   }
+  static void post(const Receiving& receiving, MPI_Request* request) {
+    *request = handle_of<MPI_Request>(kFirstReceiving + kDistance * g_receivings.size());
+    g_receivings.push_back(receiving);
+  }
   static int Imrecv(void* data, int bytes, MPI_Datatype, MPI_Message* message, MPI_Request* request) {
-    const auto from = (key_of(*message) - kFirstMessage) / kDistance;
-    *request = handle_of<MPI_Request>(kReceived);
-    return recv(g_fake->mail_ends_[from], data, static_cast<std::size_t>(bytes), 0) == bytes ? MPI_SUCCESS : MPI_ERR_OTHER;
+    post({data, static_cast<std::size_t>(bytes), static_cast<int>((key_of(*message) - kFirstMessage) / kDistance), -1, false}, request);
+    return take(g_receivings.back()) ? MPI_SUCCESS : MPI_ERR_OTHER;
+  }
+  static int Irecv(void* data, int bytes, MPI_Datatype, int from, int tag, MPI_Comm, MPI_Request* request) {
+    post({data, static_cast<std::size_t>(bytes), from, tag, false}, request);
+    return MPI_SUCCESS;
   }
   static int Get_count(const MPI_Status* status, MPI_Datatype, int* count) {
     *count = static_cast<int>(mpi::received_bytes(*status));
@@ -158,9 +208,15 @@ struct FakeTwins {
     }
     return MPI_SUCCESS;
   }
-  static int Test(MPI_Request* request, int* is_done, MPI_Status*) {
+  static int Test(MPI_Request* request, int* is_done, MPI_Status* status) {
     if (g_fake->fails(Fn::Test)) return MPI_ERR_OTHER;
-    if (key_of(*request) == kReceived) return *is_done = 1, MPI_SUCCESS;
+    if (key_of(*request) >= kFirstReceiving) {
+      Receiving& receiving = g_receivings[(key_of(*request) - kFirstReceiving) / kDistance];
+      if (!receive_on(receiving.from)) return MPI_ERR_OTHER;
+      *is_done = receiving.is_done ? 1 : 0;
+      if (receiving.is_done && status != MPI_STATUS_IGNORE) mpi::set_received_bytes(*status, receiving.bytes);
+      return MPI_SUCCESS;
+    }
     if (key_of(*request) >= kFirstMail) {
       send_on();
       *is_done = g_sent > (key_of(*request) - kFirstMail) / kDistance ? 1 : 0;
@@ -242,6 +298,7 @@ void FakeWorld::become(int rank, const Fault& fault) {
   FAKE_TWIN(Isend);
   FAKE_TWIN(Improbe);
   FAKE_TWIN(Imrecv);
+  FAKE_TWIN(Irecv);
   FAKE_TWIN(Get_count);
   FAKE_TWIN(Wait);
 #undef FAKE_TWIN

@@ -42,7 +42,7 @@ namespace {
 using test::CountingPort;
 using test::FakeWorld;
 
-constexpr std::size_t kLarge = 50'000;
+constexpr std::size_t kLarge = 2 * LetterPieces::kBytes + 10'000;
 
 /// Runs `program` as each rank, in a process of its own.
 void run(const std::function<void(int rank, Collective& all)>& program, const test::Fault& fault = {}) {
