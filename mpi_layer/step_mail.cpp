@@ -46,8 +46,8 @@ bool StepMail::start(const std::vector<std::byte>& letter, LetterPieces& pieces)
 }
 
 bool StepMail::receive() noexcept {
-  const std::vector<std::byte> own = port_.take_letter();
-  if (!own.empty()) port_.receive(0, own);
+  std::vector<std::byte> own = port_.take_letter();
+  if (!own.empty()) port_.receive_whole(0, std::move(own));
   if (is_alone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 && arrivals_.size() < kMostArrivals && arriving_bytes_ < kMostArrivingBytes;) {
     if (!accept(has_message)) return false;
@@ -117,7 +117,8 @@ bool StepMail::deliver() noexcept {
     }
     ++received_count_;
     arriving_bytes_ -= arrival->bytes.size();
-    port_.receive(arrival->from, std::span(arrival->bytes).first(arrival->pieces.bytes()));
+    arrival->bytes.resize(arrival->pieces.bytes());
+    port_.receive_whole(arrival->from, std::move(arrival->bytes));
     arrival = arrivals_.erase(arrival);
   }
   return deliver_spare();

@@ -44,6 +44,8 @@ class ControlPort {
   virtual std::vector<std::byte> take_letter() noexcept = 0;
   /// On rank 0: what a rank wrote, its own too. In the order in which that rank wrote it.
   virtual void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept = 0;
+  /// The same of one that may be kept without a copy; what is left in it is not said.
+  virtual void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept { receive(world_rank, letter); }
   /// From now on this rank says nothing but fill_absent(), and decides nothing; why. It still obeys what others need of it.
   virtual void stop(const char* reason) noexcept = 0;
 };

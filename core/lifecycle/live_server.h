@@ -54,6 +54,8 @@ class LiveServer {
   virtual const std::vector<std::string>& notes() const = 0;
   /// Hands over a copy. False: the thread is behind by more than it keeps, and the bytes are dropped and counted.
   virtual bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept = 0;
+  /// The same without a copy. False: `bytes` are as they were.
+  virtual bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept = 0;
   /// What the clients want (plugin/tensors/wish.h), if it changed since the last time: true, and `wishes` holds all of it.
   virtual bool changed_wishes(std::vector<std::byte>& wishes) noexcept = 0;
   /// What a client asks the program to do, if one does: true, and `request` is JSON text of at most kMostRequestBytes. Each is handed over

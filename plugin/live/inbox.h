@@ -14,7 +14,7 @@
 
 namespace megascope::live {
 
-/// What the application's thread hands to the live view's: copies, at most kMostInboxBytes. Neither waits for the other. Any number of
+/// What the application's thread hands to the live view's: at most kMostInboxBytes. Neither waits for the other. Any number of
 /// threads may put, one takes.
 class Inbox {
  public:
@@ -33,15 +33,26 @@ class Inbox {
     delete_all(taken_);
   }
 
-  /// False: there is no room, or no memory.
+  /// Puts a copy. False: there is no room, or no memory.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
-    const std::size_t before = bytes_.fetch_add(bytes.size(), std::memory_order_relaxed);
-    Item* const item = before + bytes.size() <= kMostInboxBytes ? made(kind, world_rank, bytes) : nullptr;
-    if (item == nullptr) {
-      bytes_.fetch_sub(bytes.size(), std::memory_order_relaxed);
-      refused_.fetch_add(1, std::memory_order_relaxed);
-      return false;
+    try {
+      return has_room(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()}) : refuse();
+    } catch (const std::bad_alloc&) {
+      return refuse();
     }
+  }
+  /// Puts it itself. False: the same, and it is as it was.
+  bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
+    const std::size_t size = bytes.capacity();
+    const bool has_room = bytes_.fetch_add(size, std::memory_order_relaxed) + size <= kMostInboxBytes;
+    Item* const item = has_room ? new (std::nothrow) Item : nullptr;
+    if (item == nullptr) {
+      bytes_.fetch_sub(size, std::memory_order_relaxed);
+      return refuse();
+    }
+    item->kind = kind;
+    item->world_rank = world_rank;
+    item->bytes = std::move(bytes);
     item->next = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(item->next, item, std::memory_order_release, std::memory_order_relaxed)) {
     }
@@ -62,7 +73,7 @@ class Inbox {
     while (taken_ != nullptr) {
       const std::unique_ptr<Item> item(taken_);
       taken_ = item->next;
-      bytes_.fetch_sub(item->bytes.size(), std::memory_order_relaxed);
+      bytes_.fetch_sub(item->bytes.capacity(), std::memory_order_relaxed);
       function(std::as_const(*item));
     }
   }
@@ -70,12 +81,10 @@ class Inbox {
   std::uint64_t take_refused() noexcept { return refused_.exchange(0, std::memory_order_relaxed); }
 
  private:
-  static Item* made(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
-    try {
-      return new Item{kind, world_rank, {bytes.begin(), bytes.end()}, nullptr};
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
+  bool has_room(std::size_t size) const noexcept { return bytes_.load(std::memory_order_relaxed) + size <= kMostInboxBytes; }
+  bool refuse() noexcept {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
   static void delete_all(Item* list) {
     while (list != nullptr) delete std::exchange(list, list->next);

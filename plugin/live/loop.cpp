@@ -111,6 +111,12 @@ bool Loop::take(LiveKind kind, std::int32_t world_rank, std::span<const std::byt
   return is_taken;
 }
 
+bool Loop::take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
+  const bool is_taken = inbox_.put_whole(kind, world_rank, std::move(bytes));
+  wake();
+  return is_taken;
+}
+
 bool Loop::changed_wishes(std::vector<std::byte>& wishes) noexcept {
   return wishes_.take(wishes);
 }

@@ -49,6 +49,7 @@ class Loop {
 
   // Of the application's thread; none of these waits.
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept;
+  bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;

@@ -109,6 +109,10 @@ bool Service::take(LiveKind kind, std::int32_t world_rank, std::span<const std::
   return is_open() && loop_->take(kind, world_rank, bytes);
 }
 
+bool Service::take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
+  return is_open() && loop_->take_whole(kind, world_rank, std::move(bytes));
+}
+
 bool Service::changed_wishes(std::vector<std::byte>& wishes) noexcept { return is_open() && loop_->changed_wishes(wishes); }
 
 bool Service::next_request(std::string& request) noexcept { return is_open() && loop_->next_request(request); }

@@ -24,6 +24,7 @@ class Service final : public LiveServer {
   Status open(const LiveSettings& settings, std::string& url) override;
   const std::vector<std::string>& notes() const override { return notes_; }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override;
+  bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept override;
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
   void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <numeric>
 #include <optional>
 
 #include "core/base/clock.h"
@@ -252,7 +253,9 @@ void Capture::put_first(LetterWriter& letter) const {
 
 void Capture::put_parts(LetterWriter& letter) {
   constexpr std::size_t kRoomForLeftOut = 64;
-  for (const ViewPart& part : parts_.take(kMostLetterBytes - kRoomForLeftOut - std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()))) letter.add(part);
+  const std::vector<ViewPart> parts = parts_.take(kMostLetterBytes - kRoomForLeftOut - std::min(kMostLetterBytes - kRoomForLeftOut, letter.size()));
+  letter.reserve(std::transform_reduce(parts.begin(), parts.end(), kRoomForLeftOut, std::plus<>(), letter_bytes));
+  for (const ViewPart& part : parts) letter.add(part);
   const std::uint64_t left_out = parts_.left_out();
   if (left_out != left_out_told_ && letter.add(LeftOut{left_out - left_out_told_})) left_out_told_ = left_out;
 }
@@ -265,7 +268,7 @@ std::vector<std::byte> Capture::take_letter() noexcept {
     put_readings();
     put_first(letter);
     letter.add(writer_);
-    (void)writer_.take();
+    writer_.clear();
     is_to_introduce_ = is_to_tell_polls_ = false;
     failure_.clear();
     notices_.clear();

@@ -120,93 +120,104 @@ bool is_sound(const ViewPart& part) {
 
 }  // namespace
 
-bool LetterWriter::add_item(std::uint32_t item, const std::vector<std::byte>& content) {
-  if (bytes_.size() + sizeof(Head) + content.size() > room_) return false;
-  put(bytes_, Head{item, static_cast<std::uint32_t>(content.size())});
-  bytes_.insert(bytes_.end(), content.begin(), content.end());
-  return true;
+/// Straight into the letter, as parts of views are large. Should memory run out, nothing of it is there.
+template <class Item, class Fill>
+bool LetterWriter::add_item(Item item, Fill fill) {
+  const std::size_t at = bytes_.size();
+  try {
+    put(bytes_, Head{});
+    fill(bytes_);
+  } catch (const std::bad_alloc&) {
+    bytes_.resize(at);
+    throw;
+  }
+  const Head head{static_cast<std::uint32_t>(item), static_cast<std::uint32_t>(bytes_.size() - at - sizeof(Head))};
+  std::memcpy(bytes_.data() + at, &head, sizeof head);
+  const bool fits = bytes_.size() <= room_;
+  if (!fits) bytes_.resize(at);
+  return fits;
 }
 
 bool LetterWriter::add(const TensorName& name) {
-  std::vector<std::byte> content;
-  put(content, name.key);
-  put(content, name.layer);
-  put(content, static_cast<std::uint16_t>(name.kind));
-  put(content, static_cast<std::uint16_t>(name.type));
-  put_all(content, name.name.substr(0, kMostText));
-  put_all(content, name.shape);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kTensorName), content);
+  return add_item(LetterReader::Item::kTensorName, [&](std::vector<std::byte>& to) {
+    put(to, name.key);
+    put(to, name.layer);
+    put(to, static_cast<std::uint16_t>(name.kind));
+    put(to, static_cast<std::uint16_t>(name.type));
+    put_all(to, name.name.substr(0, kMostText));
+    put_all(to, name.shape);
+  });
 }
 
 bool LetterWriter::add(const CounterName& name) {
-  std::vector<std::byte> content;
-  put(content, std::uint64_t{name.id});
-  put_all(content, name.name.substr(0, kMostText));
-  put_all(content, name.unit.substr(0, kMostText));
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterName), content);
+  return add_item(LetterReader::Item::kCounterName, [&](std::vector<std::byte>& to) {
+    put(to, std::uint64_t{name.id});
+    put_all(to, name.name.substr(0, kMostText));
+    put_all(to, name.unit.substr(0, kMostText));
+  });
 }
 
 bool LetterWriter::add(const CounterReadings& values) {
-  std::vector<std::byte> content;
-  put(content, values.step);
-  put_all(content, values.ids);
-  put_all(content, values.values);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kCounterReadings), content);
+  return add_item(LetterReader::Item::kCounterReadings, [&](std::vector<std::byte>& to) {
+    put(to, values.step);
+    put_all(to, values.ids);
+    put_all(to, values.values);
+  });
 }
 
 bool LetterWriter::add(const ViewPart& part) {
-  std::vector<std::byte> content;
-  content.reserve(sizeof(PartFacts) + part.elements.size() * sizeof(float) + 512);
-  put(content, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
+  if (letter_bytes(part) > room_ - bytes_.size()) return false;  // before it is copied
+  return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
+    put(to, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
                          part.columns, part.split_dimension, part.copy, 0});
-  put_all(content, part.full_shape);
-  put_all(content, part.whole_shape);
-  put_all(content, part.shape);
-  put_all(content, part.stretches);
-  put_all(content, part.elements);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kViewPart), content);
+    put_all(to, part.full_shape);
+    put_all(to, part.whole_shape);
+    put_all(to, part.shape);
+    put_all(to, part.stretches);
+    put_all(to, part.elements);
+  });
 }
 
 bool LetterWriter::add(const Notice& notice) {
-  std::vector<std::byte> content;
-  put(content, std::uint64_t{notice.wish});
-  put_all(content, notice.text.substr(0, kMostText));
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kNotice), content);
+  return add_item(LetterReader::Item::kNotice, [&](std::vector<std::byte>& to) {
+    put(to, std::uint64_t{notice.wish});
+    put_all(to, notice.text.substr(0, kMostText));
+  });
 }
 
 bool LetterWriter::add(const Interval& interval) {
-  std::vector<std::byte> content;
-  put(content, interval);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kInterval), content);
+  return add_item(LetterReader::Item::kInterval, [&](std::vector<std::byte>& to) {
+    put(to, interval);
+  });
 }
 
 bool LetterWriter::add(const Reply& reply) {
   if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
-  std::vector<std::byte> content;
-  put_all(content, reply.text);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kReply), content);
+  return add_item(LetterReader::Item::kReply, [&](std::vector<std::byte>& to) {
+    put_all(to, reply.text);
+  });
 }
 
-bool LetterWriter::add(const Polls&) { return add_item(static_cast<std::uint32_t>(LetterReader::Item::kPolls), {}); }
+bool LetterWriter::add(const Polls&) { return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {}); }
 
 bool LetterWriter::add(const RankFacts& facts) {
-  std::vector<std::byte> content;
-  put(content, facts.pid);
-  put_all(content, facts.host.substr(0, kMostText));
-  put_all(content, facts.place.substr(0, kMostText));
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRankFacts), content);
+  return add_item(LetterReader::Item::kRankFacts, [&](std::vector<std::byte>& to) {
+    put(to, facts.pid);
+    put_all(to, facts.host.substr(0, kMostText));
+    put_all(to, facts.place.substr(0, kMostText));
+  });
 }
 
 bool LetterWriter::add(const RequestFailed& failed) {
-  std::vector<std::byte> content;
-  put_all(content, failed.text.substr(0, kMostText));
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kRequestFailed), content);
+  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
+    put_all(to, failed.text.substr(0, kMostText));
+  });
 }
 
 bool LetterWriter::add(const LeftOut& left_out) {
-  std::vector<std::byte> content;
-  put(content, left_out.parts);
-  return add_item(static_cast<std::uint32_t>(LetterReader::Item::kLeftOut), content);
+  return add_item(LetterReader::Item::kLeftOut, [&](std::vector<std::byte>& to) {
+    put(to, left_out.parts);
+  });
 }
 
 bool LetterWriter::add(const LetterWriter& other) {
@@ -221,14 +232,7 @@ std::size_t letter_bytes(const ViewPart& part) {
   return sizeof(Head) + sizeof(PartFacts) + kRound + extents * sizeof(std::uint64_t) + part.stretches.size() * sizeof(PartStretch) + part.elements.size() * sizeof(float);
 }
 
-std::vector<std::byte> LetterWriter::take() {
-  std::vector<std::byte> letter = std::exchange(bytes_, {});
-  try {
-    bytes_.reserve(letter.size());  // the next one is likely to be as long
-  } catch (const std::bad_alloc&) {  // it grows as it is filled
-  }
-  return letter;
-}
+std::vector<std::byte> LetterWriter::take() { return std::exchange(bytes_, {}); }
 
 namespace {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -132,10 +133,14 @@ class LetterWriter {
   bool add(const LetterWriter& other);
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
+  /// Room for so many bytes more, so that what is written is not moved.
+  void reserve(std::size_t bytes) { bytes_.reserve(std::min(room_, bytes_.size() + bytes)); }
+  void clear() { bytes_.clear(); }
   std::vector<std::byte> take();
 
  private:
-  bool add_item(std::uint32_t item, const std::vector<std::byte>& content);
+  template <class Item, class Fill>
+  bool add_item(Item item, Fill fill);
 
   std::size_t room_;
   std::vector<std::byte> bytes_;

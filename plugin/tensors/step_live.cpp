@@ -151,6 +151,10 @@ void StepTalk::receive(std::int32_t world_rank, std::span<const std::byte> lette
   if (server_ != nullptr && !server_->take(LiveKind::kLetter, world_rank, letter)) lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
 }
 
+void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept {
+  if (server_ != nullptr && !server_->take_whole(LiveKind::kLetter, world_rank, std::move(letter))) lose_letter(static_cast<std::uint32_t>(world_rank), contents_of(letter));
+}
+
 /// The server is behind, and counts it.
 void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept {
   if (lost.has_names) {

@@ -71,6 +71,7 @@ class StepTalk final : public ControlPort {
   std::uint64_t pulse() noexcept override;
   std::vector<std::byte> take_letter() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> letter) noexcept override;
+  void receive_whole(std::int32_t world_rank, std::vector<std::byte>&& letter) noexcept override;
   void stop(const char* reason) noexcept override;
 
   /// After the last block.

@@ -152,6 +152,7 @@ bool make_whole(const TensorView& tensor, const Shape& shape, ViewPart& part) {
   part.whole_shape = part.full_shape;
   part.shape = shape;
   if (product(part.whole_shape) > kMostWholeElements) return false;
+  part.elements.reserve(product(shape));
   const std::int64_t stride = tensor.shape.dimension_count == 0 ? 1 : tensor.strides[shape.size() - 1];
   for_each_row(tensor, shape, [&](const unsigned char* row) {
     kernels::with_elements(tensor.shape.type, [&](auto element) {

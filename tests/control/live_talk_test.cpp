@@ -47,6 +47,7 @@ struct ScriptedServer final : LiveServer {
 
   Status open(const LiveSettings&, std::string&) override { return Status::ok(); }
   const std::vector<std::string>& notes() const override { return no_notes; }
+  bool take_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept override { return take(kind, world_rank, bytes); }
   bool take(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept override {
     if (kind == LiveKind::kBlock) {
       const StepHeader header = header_of(bytes);
