@@ -1,6 +1,7 @@
 /* What a hook costs, beside the floor under any that records: two readings of the clock and a store of 32 bytes.
  *   hook_cost [CALLS]   prints "<case> <ns, median> <ns, least> <ns, mean>" a line; bench/hook_cost.py runs it with and without
  * the library. Each case is measured in short batches, and cases take turns: a full buffer is in the mean, not in the median. */
+#define _POSIX_C_SOURCE 200809L
 #include <megascope/megascope.h>
 #ifdef WITH_NVTX
 #include <nvtx3/nvToolsExt.h>

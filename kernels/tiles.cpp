@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/elements.h"
+#include "kernels/narrow_tiles.h"
 
 namespace megascope::kernels {
 namespace {
@@ -123,8 +125,6 @@ void add_row(const TileMethod& method, const TileGrid& grid, const Row& row, std
   }
 }
 
-constexpr std::uint64_t kMostNarrow = 8;
-
 template <class Element>
 double sum_of(const unsigned char* at, std::uint64_t count) {
   double sum = 0.0;
@@ -148,7 +148,9 @@ void sum_narrow_tiles(std::uint64_t width, const unsigned char* at, std::uint64_
   const std::uint64_t first = std::min((width - start % width) % width, count);
   if (first != 0) *cells++ = static_cast<float>(sum_of<Element>(at, first));
   const std::uint64_t tiles = (count - first) / width;
-  kOfWidth[width - 1](at + first * kBytes, tiles, cells);
+  static const SumFloatTiles of_floats = sum_float_tiles_of_avx2();
+  if (std::is_same_v<Element, Plain<float>> && of_floats != nullptr) of_floats(at + first * kBytes, width, tiles, cells);
+  else kOfWidth[width - 1](at + first * kBytes, tiles, cells);
   const std::uint64_t last = count - first - tiles * width;
   if (last != 0) cells[tiles] = static_cast<float>(sum_of<Element>(at + (count - last) * kBytes, last));
 }

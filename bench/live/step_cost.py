@@ -2,8 +2,8 @@
 """What the live view adds to a training step of the example GPT: without it, with nobody looking, with one page that shows run, ranks and
 tensors, with eight of them (a server's most) of which one never reads. Of rank 0, pinned to processor 0: instructions of its main thread,
 counted by callgrind, and CPU time of that thread, in rounds, each against the same round without a live view. Clients and the server's
-thread are on the other processors. Of ranks that have a processor each, and of four ranks whatever the processors, what the report
-says of our own time, and how long a view takes from its tensor to a client.
+thread are on the other processors. Of one rank beside a free processor, of ranks that have a processor each, and of four ranks whatever
+the processors, what the report says of our own time, and how long a view takes from its tensor to a client.
 
   bench/live/step_cost.py BUILD_FOLDER [--steps 60] [--counted 3] [--rounds 9] [--asked 3]
 
@@ -30,7 +30,10 @@ from job import Job  # noqa: E402
 MODEL = ["--layers", "4", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "16", "--micro-batches", "4"]
 COUNTED_MODEL = ["--layers", "2", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "4", "--micro-batches", "4"]
 WAYS = {"no live view": None, "nobody looks": (0, 0), "one page": (1, 0), "eight, one of them stalled": (8, 1)}
-COUNTED_FROM = 4
+LAYOUTS = (("1 rank, the other core free for the server and its client", 1, ["taskset", "-c", "0"], [], "none"),
+           ("2 ranks, a core each", 2, [], ["--tp", 2], "core"),
+           ("4 ranks on these cores", 4, [], ["--tp", 2, "--pp", 2], "none"))
+COUNTED_FROM = 6
 SETTLED_STEPS = 12  # by then pages are there, and what they want is captured
 
 
@@ -103,10 +106,12 @@ def time_rank_0(build, way, steps):
 def count_rank_0(build, way, steps):
     """Instructions of the main thread in each of the last steps: callgrind dumps when one begins."""
     with tempfile.TemporaryDirectory(prefix="megascope-bench-") as folder:
-        command = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--dump-before=megascope_step_begin", f"--callgrind-out-file={folder}/out",
+        command = ["valgrind", "--tool=callgrind", "--separate-threads=yes", "--fair-sched=yes", "--dump-before=megascope_step_begin", f"--callgrind-out-file={folder}/out",
                    build.program("megascope-gpt"), *COUNTED_MODEL, "--steps", steps + COUNTED_FROM + 1]
         with Watched(build, way, 1, command, "none") as run:
-            run.end()
+            _, seen = run.end()
+        if seen is not None and not any(panel.startswith("strip") for panel in seen["frames"]):
+            raise SystemExit(f"{way}: no view of a tensor was shown, nothing was measured")
         dumps = {int(path.name.split(".")[1].split("-")[0]): path.read_text(encoding="utf-8") for path in pathlib.Path(folder).glob("out.*-01")}
         counts = [int(re.search(r"^totals: (\d+)", dumps[number], re.MULTILINE)[1]) for number in sorted(dumps)]
         if len(counts) != steps + COUNTED_FROM + 1:
@@ -146,11 +151,11 @@ def spread_ms(values):
 
 def ask_ranks(build, steps, rounds):
     print("| | own time of a step, slowest rank | waiting in it | view: from its tensor to a client, p50 / p99 | of it from when it was whole |\n|---|---|---|---|---|")
-    for name, ranks, words, bind in (("2 ranks, a core each", 2, ["--tp", 2], "core"), ("4 ranks on these cores", 4, ["--tp", 2, "--pp", 2], "none")):
+    for name, ranks, pin, words, bind in LAYOUTS:
         found = {way: [] for way in list(WAYS)[1:]}
         for _ in range(rounds):
             for way, each in found.items():
-                with Watched(build, way, ranks, [build.program("megascope-gpt"), *MODEL, *words, "--steps", steps], bind) as run:
+                with Watched(build, way, ranks, [*pin, build.program("megascope-gpt"), *MODEL, *words, "--steps", steps], bind) as run:
                     each.append(run.end())
         for way, each in found.items():
             talks = [report["step_talk"] for report, _ in each]

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -50,7 +51,7 @@ void StepTalk::put_request(std::span<std::byte> tail) {
 
 void StepTalk::obey_wishes(std::span<const std::byte> merged) {
   const std::span<const std::byte> wishes = wishes_in(tail_of(merged), tail_ranks_);
-  if (std::ranges::equal(wishes, wishes_)) return;
+  if (wishes.size() == wishes_.size() && (wishes.empty() || std::memcmp(wishes.data(), wishes_.data(), wishes.size()) == 0)) return;
   wishes_.clear();  // should memory run out, they are obeyed with the next block
   capture_->set_wishes(unpack_wishes(wishes));
   wishes_.assign(wishes.begin(), wishes.end());
