@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the live view adds to a training step of the example GPT: without it, with nobody looking, with one page that shows run, ranks and
-tensors, with eight of them (a server's most) of which one never reads. Of rank 0, pinned to processor 0: instructions of its main thread,
+tensors, with ten of them of which one never reads. Of rank 0, pinned to processor 0: instructions of its main thread,
 counted by callgrind, and CPU time of that thread, in rounds, each against the same round without a live view. Clients and the server's
 thread are on the other processors. Of one rank beside a free processor, of ranks that have a processor each, and of four ranks whatever
 the processors, what the report says of our own time, and how long a view takes from its tensor to a client.
@@ -29,7 +29,7 @@ from job import Job  # noqa: E402
 
 MODEL = ["--layers", "4", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "16", "--micro-batches", "4"]
 COUNTED_MODEL = ["--layers", "2", "--hidden", "128", "--heads", "4", "--sequence", "64", "--batch", "4", "--micro-batches", "4"]
-WAYS = {"no live view": None, "nobody looks": (0, 0), "one page": (1, 0), "eight, one of them stalled": (8, 1)}
+WAYS = {"no live view": None, "nobody looks": (0, 0), "one page": (1, 0), "ten, one of them stalled": (10, 1)}
 LAYOUTS = (("1 rank, the other core free for the server and its client", 1, ["taskset", "-c", "0"], [], "none"),
            ("2 ranks, a core each", 2, [], ["--tp", 2], "core"),
            ("4 ranks on these cores", 4, [], ["--tp", 2, "--pp", 2], "none"))

@@ -6,7 +6,8 @@
 /// What the live view keeps to (docs/live_protocol.md).
 namespace megascope::live {
 
-inline constexpr std::size_t kMostClients = 8;
+inline constexpr std::size_t kMostClients = 16;
+inline constexpr std::size_t kMostCompatClients = 8;
 inline constexpr std::size_t kMostConnections = 32;  ///< clients, and those who ask by HTTP
 inline constexpr std::size_t kMostCompatConnections = 16;  ///< the same of the compatibility endpoint
 inline constexpr std::size_t kMostPanels = 16;       ///< of a client

@@ -16,7 +16,7 @@ namespace megascope::live {
 CompatHub::CompatHub(Hub& hub) : hub_(hub) { hub_.set_onlooker(this); }
 
 std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
-  if (clients_.size() >= kMostClients) return std::nullopt;
+  if (clients_.size() >= kMostCompatClients) return std::nullopt;
   const ClientId id = next_client_++;
   clients_[id].rate = MessageRate(now_ns);
   return id;

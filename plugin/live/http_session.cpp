@@ -110,7 +110,7 @@ void HttpSession::judge_compat(Request&& request) {
 void HttpSession::serve(Request&& request, const std::string& host) {
   if (buffer_.size() != 0) return send(error_answer(400, "A client speaks before it is answered."), true, host);
   const std::optional<Party::ClientId> id = loop_.hub().is_running() ? party().connect(now_since_epoch_ns()) : std::nullopt;
-  if (!id) return send(error_answer(503, "There are 8 clients already, or the run has ended."), true, host);
+  if (!id) return send(error_answer(503, "There are " + std::to_string(is_compat_ ? kMostCompatClients : kMostClients) + " clients already, or the run has ended."), true, host);
   stream_.expires_never();
   is_stranger_ = false;
   std::make_shared<ClientSession>(loop_, party(), std::move(stream_), *id)->start(std::move(request));

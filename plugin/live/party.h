@@ -23,7 +23,7 @@ class Party {
   using ClientId = std::uint64_t;
 
   virtual ~Party() = default;
-  /// nullopt: there are kMostClients.
+  /// nullopt: there are as many as it serves (bounds.h).
   virtual std::optional<ClientId> connect(std::int64_t now_ns) = 0;
   virtual void disconnect(ClientId client) = 0;
   /// False: it is to be closed (1008): it says too much, or does not take what it asked for.

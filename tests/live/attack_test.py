@@ -203,7 +203,7 @@ class BadInput(unittest.TestCase):
     def test_too_many_clients(self):
         clients = []
         try:
-            clients = [self.client() for _ in range(8)]
+            clients = [self.client() for _ in range(16)]
             with self.assertRaises(Closed) as refused:
                 self.client()
             self.assertEqual(refused.exception.code, 503)
