@@ -217,6 +217,14 @@ class Training(unittest.TestCase):
         time.sleep(0.5)
 
 
+class End(unittest.TestCase):
+    def test_clients_are_closed_as_after_a_good_run(self):
+        with Feed(FEED, "--rate", 100, "--steps", 100) as run:
+            clients = [reference_client(run) for _ in range(2)]
+            clients[0].say(type="run_training_step", disturbance_configs=NOT_PERTURBED, visualization_flags=flags("MLP1_mat_mul"), compressor_config=pixels(8, 8))
+            self.assertEqual([client.closed() for client in clients], [1000, 1000])
+
+
 if __name__ == "__main__":
     FEED = sys.argv.pop(1)
     unittest.main(warnings="ignore")
