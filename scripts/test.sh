@@ -49,7 +49,7 @@ if [ $quick = yes ]; then
   exit
 fi
 
-scripts/setup.sh build test apps mpich slurm package
+scripts/setup.sh build test apps mpich slurm package bench
 tests/tools/trace_processor/fetch.sh || true  # without it, tests that need it are skipped with a reason
 build ci
 status=0
