@@ -18,6 +18,15 @@ MEGASCOPE_INLINE float load(const unsigned char* at) {
   return value;
 }
 
+/// Two floats of each, as they are.
+MEGASCOPE_INLINE __m128 load_pairs(const unsigned char* first, const unsigned char* second) {
+  double low;
+  double high;
+  std::memcpy(&low, first, sizeof low);
+  std::memcpy(&high, second, sizeof high);
+  return _mm_castpd_ps(_mm_setr_pd(low, high));
+}
+
 MEGASCOPE_INLINE __m128 load_four(const unsigned char* at) { return _mm_loadu_ps(reinterpret_cast<const float*>(at)); }
 
 MEGASCOPE_INLINE __m256d add(__m256d sums, __m128 elements) { return _mm256_add_pd(sums, _mm256_cvtps_pd(elements)); }
@@ -34,11 +43,8 @@ MEGASCOPE_INLINE __m256d add_four(__m256d sums, const unsigned char* at, std::ui
 
 /// Two of each.
 MEGASCOPE_INLINE __m256d add_two(__m256d sums, const unsigned char* at, std::uint64_t tile) {
-  const auto two = [](const unsigned char* first, const unsigned char* second) __attribute__((always_inline)) {
-    return _mm_castpd_ps(_mm_loadh_pd(_mm_load_sd(reinterpret_cast<const double*>(first)), reinterpret_cast<const double*>(second)));
-  };
-  const __m128 ab = two(at, at + tile);
-  const __m128 cd = two(at + 2 * tile, at + 3 * tile);
+  const __m128 ab = load_pairs(at, at + tile);
+  const __m128 cd = load_pairs(at + 2 * tile, at + 3 * tile);
   return add(add(sums, _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(2, 0, 2, 0))), _mm_shuffle_ps(ab, cd, _MM_SHUFFLE(3, 1, 3, 1)));
 }
 
