@@ -33,11 +33,12 @@ std::optional<bool> truth_of(const Json& value) {
 }
 
 /// Absent: an empty object.
-Json object_named(Fields& fields, const char* name) {
-  if (!fields.has(name)) return Json::object();
+const Json& object_named(Fields& fields, const char* name) {
+  static const Json kNothing = Json::object();
+  if (!fields.has(name)) return kNothing;
   if (fields[name].is_object()) return fields[name];
   fields.fail(name, "an object");
-  return Json::object();
+  return kNothing;
 }
 
 void read_method(Fields& fields, const std::string& where, kernels::TileMethod& method) {
@@ -128,7 +129,7 @@ void check_names(const Json& flags, Fields& fields) {
 
 /// To show what was not perturbed as if it were would mislead.
 void check_perturbations(Fields& fields) {
-  const Json wanted = object_named(fields, kPerturbations);
+  const Json& wanted = object_named(fields, kPerturbations);
   for (const auto& [name, value] : wanted.items()) {
     if (name.ends_with("_perturbation") && truth_of(value).value_or(false))
       return fields.fail("`" + name.substr(0, 64) + "` is refused: this version perturbs nothing. The program runs on as it is.");
@@ -137,8 +138,8 @@ void check_perturbations(Fields& fields) {
 
 CompatWatch read_watch(Fields& fields) {
   CompatWatch watch;
-  const Json flags = object_named(fields, kFlags);
-  const Json configuration = object_named(fields, kCompressors);
+  const Json& flags = object_named(fields, kFlags);
+  const Json& configuration = object_named(fields, kCompressors);
   check_perturbations(fields);
   check_names(flags, fields);
   if (!fields.problem().empty()) return watch;
@@ -177,10 +178,9 @@ CompatRequest read_object(const Json& message) {
 
 CompatRequest read_compat_request(std::string_view text) {
   if (text.size() > kMostMessageBytes) return CompatBad{"A message has at most 64 KiB."};
-  const Json message = Json::parse(text, nullptr, false);
-  if (message.is_discarded()) return CompatBad{"The message is no JSON."};
-  if (!message.is_object()) return CompatBad{"The message is no JSON object."};
-  return read_object(message);
+  std::string problem;
+  const Json message = parsed_object(text, problem);
+  return problem.empty() ? read_object(message) : CompatBad{problem};
 }
 
 }  // namespace megascope::live

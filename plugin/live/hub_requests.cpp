@@ -36,8 +36,9 @@ void Hub::hear_polls() {
 }
 
 void Hub::hear_reply(const std::string& text, std::int64_t now_ns) {
-  const Json answer = Json::parse(text, nullptr, false);
-  if (!answer.is_object()) return count_drop("answers of the program that are no JSON object", 1);
+  std::string problem;
+  const Json answer = parsed_object(text, problem);
+  if (!problem.empty()) return count_drop("answers of the program that are no JSON object, or nest deeply", 1);
   const std::optional<Asker> asker = desk_.answered(answer, now_ns);
   if (asker) answer_to(*asker, answer);
 }

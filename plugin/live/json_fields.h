@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,22 @@ namespace megascope::live {
 
 /// JSON text of what may hold bytes that are no UTF-8.
 inline std::string dumped(const nlohmann::json& message) { return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+/// An object that somebody else wrote; problem: why it is none, and then it is empty. Nothing nests deeper than kMostNesting, as copies of
+/// JSON and its text are made by functions that call themselves.
+inline nlohmann::json parsed_object(std::string_view text, std::string& problem) {
+  constexpr int kMostNesting = 16;
+  using Json = nlohmann::json;
+  bool is_deep = false;
+  Json message = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+    is_deep = is_deep || depth > kMostNesting;
+    return !is_deep;
+  }, false);
+  if (is_deep) problem = "The message nests deeper than " + std::to_string(kMostNesting) + " levels.";
+  else if (message.is_discarded()) problem = "The message is no JSON.";
+  else if (!message.is_object()) problem = "The message is no JSON object.";
+  return problem.empty() ? message : Json::object();
+}
 
 /// Fields of an object that a client wrote; the first that is wrong is kept as the problem, and then nothing more is read.
 class Fields {

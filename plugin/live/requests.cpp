@@ -175,10 +175,9 @@ Request read_object(const Json& message) {
 
 Request read_request(std::string_view text) {
   if (text.size() > kMostMessageBytes) return BadRequest{"A message has at most 64 KiB.", {}};
-  const Json message = Json::parse(text, nullptr, false);
-  if (message.is_discarded()) return BadRequest{"The message is no JSON.", {}};
-  if (!message.is_object()) return BadRequest{"The message is no JSON object.", {}};
-  return read_object(message);
+  std::string problem;
+  const Json message = parsed_object(text, problem);
+  return problem.empty() ? read_object(message) : BadRequest{problem, {}};
 }
 
 }  // namespace megascope::live

@@ -17,6 +17,7 @@ namespace megascope::live {
 namespace {
 
 constexpr std::uint64_t kJoinMarginMs = 2000;
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;  ///< whatever the user's limit is
 
 /// What the thread is given; it holds the loop, so that one that is given up never touches what is gone.
 struct Start {
@@ -37,7 +38,11 @@ int start_thread(pthread_t& thread, std::unique_ptr<Start> start) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int problem = pthread_create(&thread, nullptr, run, start.get());
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  const int problem = pthread_create(&thread, &attributes, run, start.get());
+  pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (problem == 0) static_cast<void>(start.release());
   return problem;

@@ -154,6 +154,13 @@ class Training(unittest.TestCase):
         except ConnectionError:
             pass  # closed while it was sent
 
+    def test_messages_that_nest_deeply_are_refused(self):
+        client = reference_client(self.run_)
+        for field in (b"visualization_flags", b"compressor_config", b"disturbance_configs"):
+            client.send_frame(TEXT, b'{"type":"run_training_step","' + field + b'":{"a":' + b"[" * 32000 + b"]" * 32000 + b"}}")
+            self.assertIn("nests deeper", client.receive()["message"])
+        client.close()
+
     def test_perturbations_are_refused(self):
         said = self.refusal(visualization_flags=flags("QKV_mat_mul"), disturbance_configs=dict(NOT_PERTURBED, system_perturbation=True))
         self.assertIn("system_perturbation", said)
