@@ -169,7 +169,7 @@ bool LetterWriter::add(const ViewPart& part) {
   if (letter_bytes(part) > room_ - bytes_.size()) return false;  // before it is copied
   return add_item(LetterReader::Item::kViewPart, [&](std::vector<std::byte>& to) {
     put(to, PartFacts{part.key, part.step, part.realtime_ns, part.tile_width, part.tile_extent, part.wish, part.micro_batch, part.replica, part.parts,
-                         part.columns, part.split_dimension, part.copy, 0});
+                      part.columns, part.split_dimension, part.copy, 0});
     put_all(to, part.full_shape);
     put_all(to, part.whole_shape);
     put_all(to, part.shape);
