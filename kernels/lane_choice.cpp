@@ -5,7 +5,7 @@ namespace megascope::kernels {
 
 #if defined(__x86_64__)
 extern const LaneLoops kAvx2Loops;
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, float* cells);
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells);
 namespace {
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 }  // namespace

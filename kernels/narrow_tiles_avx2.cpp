@@ -53,20 +53,21 @@ MEGASCOPE_INLINE __m256d add_one(__m256d sums, const unsigned char* at, std::uin
   return add(sums, _mm_setr_ps(load(at), load(at + tile), load(at + 2 * tile), load(at + 3 * tile)));
 }
 
-MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, float* cells) {
+MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells) {
   const std::uint64_t tile = width * kBytes;
+  const __m256d scales = _mm256_set1_pd(scale);
   for (; tiles >= 4; tiles -= 4, at += 4 * tile, cells += 4) {
     __m256d sums = _mm256_setzero_pd();
     std::uint64_t i = 0;
     for (; i + 4 <= width; i += 4) sums = add_four(sums, at + i * kBytes, tile);
     for (; i + 2 <= width; i += 2) sums = add_two(sums, at + i * kBytes, tile);
     if (i < width) sums = add_one(sums, at + i * kBytes, tile);
-    _mm_storeu_ps(cells, _mm256_cvtpd_ps(sums));
+    _mm_storeu_ps(cells, _mm256_cvtpd_ps(_mm256_mul_pd(sums, scales)));
   }
   for (; tiles != 0; --tiles, at += tile) {
     double sum = 0.0;
     for (std::uint64_t i = 0; i < width; ++i) sum += static_cast<double>(load(at + i * kBytes));
-    *cells++ = static_cast<float>(sum);
+    *cells++ = static_cast<float>(sum * scale);
   }
 }
 
@@ -74,17 +75,17 @@ MEGASCOPE_INLINE void sum_tiles(const unsigned char* at, std::uint64_t width, st
 
 }  // namespace
 
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, float* cells);
-void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, float* cells) {
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells);
+void sum_float_tiles_with_avx2(const unsigned char* at, std::uint64_t width, std::uint64_t tiles, double scale, float* cells) {
   switch (width) {
-    case 1: return sum_tiles(at, 1, tiles, cells);
-    case 2: return sum_tiles(at, 2, tiles, cells);
-    case 3: return sum_tiles(at, 3, tiles, cells);
-    case 4: return sum_tiles(at, 4, tiles, cells);
-    case 5: return sum_tiles(at, 5, tiles, cells);
-    case 6: return sum_tiles(at, 6, tiles, cells);
-    case 7: return sum_tiles(at, 7, tiles, cells);
-    default: return sum_tiles(at, kMostNarrow, tiles, cells);
+    case 1: return sum_tiles(at, 1, tiles, scale, cells);
+    case 2: return sum_tiles(at, 2, tiles, scale, cells);
+    case 3: return sum_tiles(at, 3, tiles, scale, cells);
+    case 4: return sum_tiles(at, 4, tiles, scale, cells);
+    case 5: return sum_tiles(at, 5, tiles, scale, cells);
+    case 6: return sum_tiles(at, 6, tiles, scale, cells);
+    case 7: return sum_tiles(at, 7, tiles, scale, cells);
+    default: return sum_tiles(at, kMostNarrow, tiles, scale, cells);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -134,25 +135,26 @@ double sum_of(const unsigned char* at, std::uint64_t count) {
 
 /// Of tiles of kWidth elements: without a loop that takes longer than what it does.
 template <class Element, std::uint64_t kWidth>
-void sum_whole_tiles(const unsigned char* at, std::uint64_t tiles, float* cells) {
-  for (std::uint64_t tile = 0; tile < tiles; ++tile, at += kWidth * sizeof(typename Element::Type)) cells[tile] = static_cast<float>(sum_of<Element>(at, kWidth));
+void sum_whole_tiles(const unsigned char* at, std::uint64_t tiles, double scale, float* cells) {
+  for (std::uint64_t tile = 0; tile < tiles; ++tile, at += kWidth * sizeof(typename Element::Type))
+    cells[tile] = static_cast<float>(sum_of<Element>(at, kWidth) * scale);
 }
 
 template <class Element>
-void sum_narrow_tiles(std::uint64_t width, const unsigned char* at, std::uint64_t start, std::uint64_t count, float* cells) {
-  using WholeTiles = void (*)(const unsigned char*, std::uint64_t, float*);
+void sum_narrow_tiles(std::uint64_t width, double scale, const unsigned char* at, std::uint64_t start, std::uint64_t count, float* cells) {
+  using WholeTiles = void (*)(const unsigned char*, std::uint64_t, double, float*);
   constexpr std::array<WholeTiles, kMostNarrow> kOfWidth{&sum_whole_tiles<Element, 1>, &sum_whole_tiles<Element, 2>, &sum_whole_tiles<Element, 3>,
                                                          &sum_whole_tiles<Element, 4>, &sum_whole_tiles<Element, 5>, &sum_whole_tiles<Element, 6>,
                                                          &sum_whole_tiles<Element, 7>, &sum_whole_tiles<Element, 8>};
   constexpr std::uint64_t kBytes = sizeof(typename Element::Type);
   const std::uint64_t first = std::min((width - start % width) % width, count);
-  if (first != 0) *cells++ = static_cast<float>(sum_of<Element>(at, first));
+  if (first != 0) *cells++ = static_cast<float>(sum_of<Element>(at, first) * scale);
   const std::uint64_t tiles = (count - first) / width;
   static const SumFloatTiles of_floats = sum_float_tiles_of_avx2();
-  if (std::is_same_v<Element, Plain<float>> && of_floats != nullptr) of_floats(at + first * kBytes, width, tiles, cells);
-  else kOfWidth[width - 1](at + first * kBytes, tiles, cells);
+  if (std::is_same_v<Element, Plain<float>> && of_floats != nullptr) of_floats(at + first * kBytes, width, tiles, scale, cells);
+  else kOfWidth[width - 1](at + first * kBytes, tiles, scale, cells);
   const std::uint64_t last = count - first - tiles * width;
-  if (last != 0) cells[tiles] = static_cast<float>(sum_of<Element>(at + (count - last) * kBytes, last));
+  if (last != 0) cells[tiles] = static_cast<float>(sum_of<Element>(at + (count - last) * kBytes, last) * scale);
 }
 
 }  // namespace
@@ -172,10 +174,12 @@ bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType
          (type == ElementType::kFloat32 || type == ElementType::kBfloat16);
 }
 
-void sum_narrow_tiles(const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count, float* cells) noexcept {
+void sum_narrow_tiles(const TileMethod& method, const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count,
+                      float* cells) noexcept {
   const auto* const at = static_cast<const unsigned char*>(data);
-  if (type == ElementType::kBfloat16) sum_narrow_tiles<Bfloat16>(grid.width, at, start, count, cells);
-  else sum_narrow_tiles<Plain<float>>(grid.width, at, start, count, cells);
+  const double scale = packing_scale(method, grid.width);
+  if (type == ElementType::kBfloat16) sum_narrow_tiles<Bfloat16>(grid.width, scale, at, start, count, cells);
+  else sum_narrow_tiles<Plain<float>>(grid.width, scale, at, start, count, cells);
 }
 
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept {
@@ -199,29 +203,48 @@ void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& m
   mine.count += theirs.count;
 }
 
-TileState packed_tile(const TileMethod& method, const TileState& state) noexcept {
-  const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
-  if (is_of_squares) return {.count = state.count, .a = std::sqrt(state.a), .b = state.b};
-  return {.count = state.count, .a = state.a, .b = method.reduction == TileReduction::kStd ? std::sqrt(state.b) : state.b};
+double packing_scale(const TileMethod& method, std::uint64_t width) noexcept {
+  const auto bits = static_cast<int>(std::bit_width(width - 1));  // a sum of so many is at most 2^bits times its greatest element
+  switch (method.reduction) {
+    case TileReduction::kMean: return std::ldexp(1.0, -bits);
+    case TileReduction::kRms:
+    case TileReduction::kStd: return std::ldexp(1.0, -(bits + 1) / 2);
+    default: return 1.0;
+  }
 }
 
-void pack_tiles(const TileMethod& method, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept {
+TileState packed_tile(const TileMethod& method, std::uint64_t width, const TileState& state) noexcept {
+  const double scale = packing_scale(method, width);
+  switch (method.reduction) {
+    case TileReduction::kNorm:
+    case TileReduction::kRms: return {.count = state.count, .a = std::sqrt(state.a) * scale, .b = state.b};
+    case TileReduction::kStd: return {.count = state.count, .a = state.a, .b = std::sqrt(state.b) * scale};
+    default: return {.count = state.count, .a = state.a * scale, .b = state.b};
+  }
+}
+
+void pack_tiles(const TileMethod& method, std::uint64_t width, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept {
   if (columns == 1 && is_of_sums(method.reduction)) {
-    for (const TileState& state : states) *cells++ = static_cast<float>(state.a);
+    const double scale = packing_scale(method, width);
+    for (const TileState& state : states) *cells++ = static_cast<float>(state.a * scale);
     return;
   }
   for (const TileState& made : states) {
-    const TileState state = packed_tile(method, made);
+    const TileState state = packed_tile(method, width, made);
     if (columns == 3) *cells++ = static_cast<float>(state.count);
     *cells++ = static_cast<float>(state.a);
     if (columns == 3) *cells++ = static_cast<float>(state.b);
   }
 }
 
-TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept {
-  const bool is_of_squares = method.reduction == TileReduction::kNorm || method.reduction == TileReduction::kRms;
-  if (is_of_squares) return {.count = packed.count, .a = packed.a * packed.a, .b = packed.b};
-  return {.count = packed.count, .a = packed.a, .b = method.reduction == TileReduction::kStd ? packed.b * packed.b : packed.b};
+TileState unpacked_tile(const TileMethod& method, std::uint64_t width, const TileState& packed) noexcept {
+  const double scale = 1.0 / packing_scale(method, width);
+  switch (method.reduction) {
+    case TileReduction::kNorm:
+    case TileReduction::kRms: return {.count = packed.count, .a = packed.a * scale * packed.a * scale, .b = packed.b};
+    case TileReduction::kStd: return {.count = packed.count, .a = packed.a, .b = packed.b * scale * packed.b * scale};
+    default: return {.count = packed.count, .a = packed.a * scale, .b = packed.b};
+  }
 }
 
 double finish_tile(const TileMethod& method, const TileState& state) noexcept {

@@ -45,13 +45,17 @@ void add_to_tiles(const TileMethod& method, const TileGrid& grid, ElementType ty
 /// Means and sums of tiles of a few elements, which is what a page shows of most tensors, have a shorter way to their cells.
 bool has_narrow_sums(const TileMethod& method, const TileGrid& grid, ElementType type, std::int64_t stride) noexcept;
 /// Where has_narrow_sums(): the cells of what add_to_tiles() would have added to states of nothing, as pack_tiles() makes them.
-void sum_narrow_tiles(const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count, float* cells) noexcept;
+void sum_narrow_tiles(const TileMethod& method, const TileGrid& grid, ElementType type, const void* data, std::uint64_t start, std::uint64_t count,
+                      float* cells) noexcept;
 void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& mine) noexcept;
-/// A state for cells of float32, and back: sums of squares as their roots, which are about as large as the elements, so that they fit.
-TileState packed_tile(const TileMethod& method, const TileState& state) noexcept;
+/// What sums on the way to a mean, rms or std are multiplied by in cells, so that they are no larger than the elements: a power of two, which
+/// rounds nothing. width: elements of the grid's tiles.
+double packing_scale(const TileMethod& method, std::uint64_t width) noexcept;
+/// A state of a tile of the grid for cells of float32, and back: sums of squares as their roots, and all by packing_scale().
+TileState packed_tile(const TileMethod& method, std::uint64_t width, const TileState& state) noexcept;
 /// packed_tile() of each as it is sent: cells [states][columns], of one column `a`, of three count, a and b.
-void pack_tiles(const TileMethod& method, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept;
-TileState unpacked_tile(const TileMethod& method, const TileState& packed) noexcept;
+void pack_tiles(const TileMethod& method, std::uint64_t width, std::span<const TileState> states, std::uint32_t columns, float* cells) noexcept;
+TileState unpacked_tile(const TileMethod& method, std::uint64_t width, const TileState& packed) noexcept;
 /// The number that is shown; NaN of no element (0 for kSum and kNorm).
 double finish_tile(const TileMethod& method, const TileState& state) noexcept;
 

@@ -10,26 +10,26 @@ using kernels::TileMethod;
 using kernels::TileReduction;
 using kernels::TileState;
 
-TileState state_at(const TileMethod& method, const float* cell, std::uint32_t columns) {
-  if (columns == 1) return kernels::unpacked_tile(method, {.count = 1.0, .a = cell[0]});
-  return kernels::unpacked_tile(method, {.count = cell[0], .a = cell[1], .b = cell[2]});
+TileState state_at(const TileMethod& method, std::uint64_t width, const float* cell, std::uint32_t columns) {
+  if (columns == 1) return kernels::unpacked_tile(method, width, {.count = 1.0, .a = cell[0]});
+  return kernels::unpacked_tile(method, width, {.count = cell[0], .a = cell[1], .b = cell[2]});
 }
 
-/// Row by row, as the last tile may be narrower. Count: of a whole tile.
-void finish_row(const TileMethod& method, double count, std::span<float> cells) {
-  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, kernels::unpacked_tile(method, {.count = count, .a = cell})));
+/// Row by row, as the last tile may be narrower. width: of the grid; count: elements of these tiles.
+void finish_row(const TileMethod& method, std::uint64_t width, double count, std::span<float> cells) {
+  for (float& cell : cells) cell = static_cast<float>(kernels::finish_tile(method, kernels::unpacked_tile(method, width, {.count = count, .a = cell})));
 }
 
-/// By far the most asked for: as finish_tile(), in lanes.
-void finish_means(double count, std::span<float> cells) {
-  for (float& cell : cells) cell = static_cast<float>(static_cast<double>(cell) / count);
+/// By far the most asked for: as finish_row(), in lanes. scaled_count: times packing_scale().
+void finish_means(double scaled_count, std::span<float> cells) {
+  for (float& cell : cells) cell = static_cast<float>(static_cast<double>(cell) / scaled_count);
 }
 
 void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std::vector<float>& cells) {
   const std::size_t count = cells.size() / 3;
   const std::uint64_t columns = grid.count();
   for (std::size_t i = 0; i < count; ++i) {
-    TileState state = state_at(method, cells.data() + 3 * i, 3);
+    TileState state = state_at(method, grid.width, cells.data() + 3 * i, 3);
     state.count = static_cast<double>(grid.width_of(i % columns));  // what came is a float32, which has no odd numbers beyond 2^24
     cells[i] = static_cast<float>(kernels::finish_tile(method, state));
   }
@@ -38,7 +38,7 @@ void finish_states(const TileMethod& method, const kernels::TileGrid& grid, std:
 
 }  // namespace
 
-void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
+void merge_cells(const TileMethod& method, std::uint64_t width, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to) {
   const std::size_t count = is_filled.size();
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t empty_end = i;
@@ -48,9 +48,9 @@ void merge_cells(const TileMethod& method, std::uint32_t columns, std::span<cons
     if (i == count) return;
     const float* const theirs = from.data() + i * columns;
     float* const mine = to + i * columns;
-    TileState merged = state_at(method, mine, columns);
-    kernels::merge_tiles(method, state_at(method, theirs, columns), merged);
-    merged = kernels::packed_tile(method, merged);
+    TileState merged = state_at(method, width, mine, columns);
+    kernels::merge_tiles(method, state_at(method, width, theirs, columns), merged);
+    merged = kernels::packed_tile(method, width, merged);
     if (columns == 1) {
       mine[0] = static_cast<float>(merged.a);
     } else {
@@ -89,9 +89,10 @@ void finish_cells(const TileMethod& method, const kernels::TileGrid& grid, std::
                                                      method.reduction == TileReduction::kMin);
   if (is_as_it_is) return;
   const bool is_mean = method.reduction == TileReduction::kMean && !method.has_abs_after;
-  const auto finish = [&](std::uint64_t width, std::span<float> some) {
-    if (is_mean) finish_means(static_cast<double>(width), some);
-    else finish_row(method, static_cast<double>(width), some);
+  const double scale = kernels::packing_scale(method, grid.width);
+  const auto finish = [&](std::uint64_t elements, std::span<float> some) {
+    if (is_mean) finish_means(static_cast<double>(elements) * scale, some);
+    else finish_row(method, grid.width, static_cast<double>(elements), some);
   };
   for (std::size_t at = 0; at < cells.size(); at += row) {
     finish(grid.width, {cells.data() + at, row - 1});

@@ -11,8 +11,9 @@
 /// kernels::packed_tile() makes them. Pure.
 namespace megascope::live {
 
-/// Merges a row's cells into others where they are filled already, and copies them where not. is_filled: of each cell.
-void merge_cells(const kernels::TileMethod& method, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to);
+/// Merges a row's cells into others where they are filled already, and copies them where not. width: elements of the grid's tiles. is_filled: of each
+/// cell.
+void merge_cells(const kernels::TileMethod& method, std::uint64_t width, std::uint32_t columns, std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to);
 
 /// Counts the elements that a stretch of tiles has. covered: of each tile of a row so far.
 void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch, std::span<std::uint64_t> covered);

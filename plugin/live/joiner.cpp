@@ -64,7 +64,7 @@ void Joiner::put(Open& open, const tensors::ViewPart& part) {
     float* to = open.view.values.data() + stretch.whole_start * inner;
     const std::span filled(open.is_filled.data() + stretch.whole_start, stretch.count);
     for (std::size_t row = 0; row < rows; ++row, from += from_row, to += to_row) {
-      if (may_share) merge_cells(open.method, part.columns, filled, {from, stretch.count * inner}, to);
+      if (may_share) merge_cells(open.method, part.tile_width, part.columns, filled, {from, stretch.count * inner}, to);
       else std::copy_n(from, stretch.count * inner, to);
     }
     std::ranges::fill(filled, std::uint8_t{1});

@@ -117,10 +117,10 @@ void add_tiles(const Wish& wish, const TensorView& tensor, const Shape& shape, c
   for_each_row(tensor, shape, [&](const unsigned char* row) {
     if (!is_short) std::ranges::fill(states, TileState{});
     for_each_stretch(grid, stretches, element_step, [&](const PartStretch& stretch, std::int64_t offset, std::uint64_t first, std::uint64_t cell) {
-      if (is_short) kernels::sum_narrow_tiles(grid, type, row + offset, stretch.whole_start, stretch.count, cells + cell);
+      if (is_short) kernels::sum_narrow_tiles(method, grid, type, row + offset, stretch.whole_start, stretch.count, cells + cell);
       else kernels::add_to_tiles(method, grid, type, row + offset, stride, stretch.whole_start, stretch.count, first, states.data() + cell);
     });
-    if (!is_short) kernels::pack_tiles(method, states, part.columns, cells);
+    if (!is_short) kernels::pack_tiles(method, grid.width, states, part.columns, cells);
     cells += states.size() * part.columns;
   });
 }

@@ -1,5 +1,6 @@
 #include "kernels/tiles.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -128,28 +129,57 @@ TEST(Tiles, NarrowSumsAreWhatStatesCarryBitForBit) {
     halves[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(floats[i]) >> 16);
   }
   floats[500] = std::numeric_limits<float>::infinity();
-  const TileMethod mean{};
   int compared = 0;
   for (int round = 0; round < 20'000; ++round) {
     const TileGrid grid = TileGrid::of(1 + random() % 700, 1 + random() % 120);
     const bool is_half = random() % 2 == 0;
     const ElementType type = is_half ? ElementType::kBfloat16 : ElementType::kFloat32;
-    if (!kernels::has_narrow_sums(mean, grid, type, 1)) continue;
+    const TileMethod method{.reduction = random() % 2 == 0 ? TileReduction::kMean : TileReduction::kSum};
+    if (!kernels::has_narrow_sums(method, grid, type, 1)) continue;
     const std::uint64_t start = random() % grid.extent;
     const std::uint64_t count = 1 + random() % (grid.extent - start);
     const std::uint64_t first = start / grid.width;
     const std::size_t at = random() % 1000;
     const void* const data = is_half ? static_cast<const void*>(&halves[at]) : &floats[at];
     std::vector<TileState> states((start + count - 1) / grid.width - first + 1);
-    kernels::add_to_tiles(mean, grid, type, data, 1, start, count, first, states.data());
+    kernels::add_to_tiles(method, grid, type, data, 1, start, count, first, states.data());
     std::vector<float> expected_cells(states.size() + 1, 7.0F);
-    kernels::pack_tiles(mean, states, 1, expected_cells.data());
+    kernels::pack_tiles(method, grid.width, states, 1, expected_cells.data());
     std::vector<float> cells(states.size() + 1, 7.0F);  // one more, which is left alone
-    kernels::sum_narrow_tiles(grid, type, data, start, count, cells.data());
+    kernels::sum_narrow_tiles(method, grid, type, data, start, count, cells.data());
     ASSERT_EQ(cells, expected_cells) << grid.extent << " in tiles of " << grid.width << " from " << start << ", " << count;
     ++compared;
   }
   EXPECT_GT(compared, 5000);
+}
+
+/// Whatever the elements, the cells on their way to a mean are no larger than these.
+TEST(Tiles, OfTheLargestNumbersFitIntoCellsOfFloats) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  for (const TileReduction reduction : {TileReduction::kMean, TileReduction::kRms, TileReduction::kStd}) {
+    for (const std::uint64_t width : {1U, 2U, 3U, 7U, 8U, 9U, 300U, 4096U}) {
+      for (const float sign : {1.0F, -1.0F}) {
+        std::vector<float> row(width, kLargest);
+        for (std::size_t i = 1; i < width; i += 2) row[i] *= sign;
+        const TileMethod method{.reduction = reduction};
+        const TileGrid grid = TileGrid::of(width, 1);
+        TileState state;
+        kernels::add_to_tiles(method, grid, ElementType::kFloat32, row.data(), 1, 0, width, 0, &state);
+        std::array<float, 3> cell{};
+        kernels::pack_tiles(method, width, {&state, 1}, 3, cell.data());
+        EXPECT_TRUE(std::isfinite(cell[1]) && std::isfinite(cell[2])) << tensors::name_of(method) << " of " << width;
+        const TileState back = kernels::unpacked_tile(method, width, {.count = cell[0], .a = cell[1], .b = cell[2]});
+        const double wanted = kernels::finish_tile(method, state);
+        if (!std::isnan(wanted)) {
+          EXPECT_NEAR(kernels::finish_tile(method, back) / kLargest, wanted / kLargest, 1e-6) << tensors::name_of(method) << " of " << width;
+        }
+        if (!kernels::has_narrow_sums(method, grid, ElementType::kFloat32, 1)) continue;
+        float narrow = 0.0F;
+        kernels::sum_narrow_tiles(method, grid, ElementType::kFloat32, row.data(), 0, width, &narrow);
+        EXPECT_EQ(narrow, cell[1]) << width;
+      }
+    }
+  }
 }
 
 TEST(Tiles, OnlyShortSumsOfNeighboursHaveTheShorterWay) {

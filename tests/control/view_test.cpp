@@ -105,7 +105,7 @@ std::vector<double> joined(const Wish& wish, const std::vector<ViewPart>& parts)
           const kernels::TileGrid grid{part.tile_extent, part.tile_width == 0 ? 1 : part.tile_width};
           const auto state = part.columns == 3 ? kernels::TileState{element[0], element[1], element[2]} : kernels::TileState{1.0, element[0], 0.0};
           plain[theirs] = element[0];
-          kernels::merge_tiles(wish.method(), kernels::unpacked_tile(wish.method(), state), states[theirs]);
+          kernels::merge_tiles(wish.method(), kernels::unpacked_tile(wish.method(), grid.width, state), states[theirs]);
           if (part.columns == 1 && part.tile_width != 0) states[theirs].count = static_cast<double>(grid.width_of(theirs % part.whole_shape[1]));
         }
       }

@@ -105,9 +105,9 @@ ViewPart tiles(std::int32_t rank, std::uint32_t columns, std::vector<float> elem
 }
 
 TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
-  Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15
-  mean.add(0, tiles(0, 1, {6, 4}));
-  mean.add(1, tiles(1, 1, {11, 15}));
+  Joined mean;  // elements 1 … 8: sums of rank 0: 6 and 4; of rank 1: 11 and 15; in cells their quarters
+  mean.add(0, tiles(0, 1, {1.5F, 1}));
+  mean.add(1, tiles(1, 1, {2.75F, 3.75F}));
   EXPECT_THAT(mean.whole.at(0)->values, ElementsAre(2, 5, 7.5F));
   Joined greatest;
   const TileMethod max{.reduction = TileReduction::kMax};
@@ -119,18 +119,18 @@ TEST(LiveJoiner, MergesTilesThatTwoRanksShare) {
   norm.add(0, tiles(0, 1, {5, 3e25F}), of_squares);  // roots: squares of large elements are no float32
   norm.add(1, tiles(1, 1, {4e25F, 7}), of_squares);
   EXPECT_THAT(norm.whole.at(0)->values, ElementsAre(5, testing::FloatEq(5e25F), 7));
-  Joined deviation;  // count, mean and the root of the sum of squared deviations
+  Joined deviation;  // count, mean and half the root of the sum of squared deviations
   const TileMethod of_sample{.reduction = TileReduction::kStd};
   const float half = std::sqrt(0.5F);
-  deviation.add(0, tiles(0, 3, {3, 2, std::sqrt(2.0F), 1, 4, 0}), of_sample);
-  deviation.add(1, tiles(1, 3, {2, 5.5F, half, 2, 7.5F, half}), of_sample);
+  deviation.add(0, tiles(0, 3, {3, 2, std::sqrt(2.0F) / 2, 1, 4, 0}), of_sample);
+  deviation.add(1, tiles(1, 3, {2, 5.5F, half / 2, 2, 7.5F, half / 2}), of_sample);
   EXPECT_THAT(deviation.whole.at(0)->values, ElementsAre(testing::FloatEq(1), testing::FloatEq(1), testing::FloatEq(half)));
 }
 
 TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
   constexpr std::uint64_t kCount = (std::uint64_t{1} << 24) + 1;
   Joined joined;
-  ViewPart one = part(0, 0, 1, {static_cast<float>(kCount), 2, 4096});  // a deviation of 1 from 2
+  ViewPart one = part(0, 0, 1, {static_cast<float>(kCount), 2, 0.5F});  // a deviation of 1 from 2: 4096 in parts of 2^13
   one.split_dimension = -1;
   one.parts = 1;
   one.full_shape = {1, kCount};
@@ -144,7 +144,7 @@ TEST(LiveJoiner, TilesMayHaveMoreElementsThanAFloatCanCount) {
 
 TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   Joined joined;
-  joined.add(0, tiles(0, 1, {6, 4}));
+  joined.add(0, tiles(0, 1, {1.5F, 1}));
   hear_blocks(joined.joiner, Joiner::kPatienceBlocks);
   joined.joiner.expire(kSecond + Joiner::kPatienceNs, false, joined.whole);
   EXPECT_THAT(joined.whole, IsEmpty());
@@ -155,10 +155,10 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
   EXPECT_EQ(view.values[0], 2);
   EXPECT_TRUE(std::isnan(view.values[1])) << "a tile of which elements are missing is not the mean of the others";
   EXPECT_TRUE(std::isnan(view.values[2]));
-  joined.add(1, tiles(1, 1, {11, 15}));
+  joined.add(1, tiles(1, 1, {2.75F, 3.75F}));
   EXPECT_THAT(joined.whole, SizeIs(1)) << "too late";
   Joined states;
-  states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F), 2, 7.5F, std::sqrt(0.5F)}), {.reduction = TileReduction::kStd});
+  states.add(1, tiles(1, 3, {2, 5.5F, std::sqrt(0.5F) / 2, 2, 7.5F, std::sqrt(0.5F) / 2}), {.reduction = TileReduction::kStd});
   states.joiner.expire(0, true, states.whole);
   EXPECT_TRUE(std::isnan(states.whole.at(0)->values[0]) && std::isnan(states.whole[0]->values[1]));
   EXPECT_FLOAT_EQ(states.whole[0]->values[2], std::sqrt(0.5F));
@@ -167,7 +167,7 @@ TEST(LiveJoiner, WhatIsMissingIsNotANumberAndCounted) {
 TEST(LiveJoiner, ATileThatLacksElementsOfARankInItsMiddleIsNotANumber) {
   Joined joined;  // 8 elements in tiles of 4, of ranks with 2 each; rank 1 has none but the last two of tile 0
   for (const std::int32_t rank : {0, 2, 3}) {
-    ViewPart one = part(0, 0, 1, {10});
+    ViewPart one = part(0, 0, 1, {2.5F});  // a quarter of 10
     one.parts = 4;
     one.full_shape = {1, 8};
     one.whole_shape = {1, 2};

@@ -148,7 +148,7 @@ tensors::ViewPart MadeUpRun::tiles(const Wish& wish, std::size_t family, std::in
     std::vector<kernels::TileState> states(tile_count);
     kernels::add_to_tiles(wish.method(), grid, ElementType::kFloat32, elements.data() + token * (end - begin), 1, begin, end - begin, first_tile, states.data());
     for (const kernels::TileState& made : states) {
-      const kernels::TileState state = kernels::packed_tile(wish.method(), made);
+      const kernels::TileState state = kernels::packed_tile(wish.method(), grid.width, made);
       if (has_states) part.elements.push_back(static_cast<float>(state.count));
       part.elements.push_back(static_cast<float>(state.a));
       if (has_states) part.elements.push_back(static_cast<float>(state.b));
