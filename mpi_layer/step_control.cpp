@@ -294,12 +294,16 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
   }
 }
 
-/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits for none that could not leave.
+/// Each rank has begun to send its last letter before it is said how many there are: rank 0 waits for none that could not leave. And it has
+/// taken them all, or given up, before any rank waits for its own to be taken. All ranks agree twice, whatever became of the first time; a
+/// rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
   if (!has_letters_) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
   const std::optional<std::uint64_t> letters = agree(mail_ ? mail_->sent_count() : 0, is_sound, true);
-  if (letters) is_mail_broken_ = !mail_->finish(*letters);
+  const bool has_taken = letters && mail_->receive_all(*letters);
+  const bool is_all_taken = agree(0, has_taken, false).has_value();
+  is_mail_broken_ = !is_all_taken || !mail_->see_off();
 }
 
 void StepControl::finish() noexcept {

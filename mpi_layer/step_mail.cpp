@@ -130,10 +130,8 @@ bool StepMail::send_last() noexcept {
   return start(last_letter_, last_pieces_);
 }
 
-bool StepMail::finish(std::uint64_t sent_count) noexcept {
-  if (rank_ != 0) {
-    return pieces_.wait() && last_pieces_.wait();
-  }
+bool StepMail::receive_all(std::uint64_t sent_count) noexcept {
+  if (rank_ != 0) return true;
   for (;;) {
     if (!receive()) return false;
     if (received_count_ >= sent_count) return true;

@@ -15,7 +15,7 @@
 namespace megascope::mpi {
 
 /// Letters from all ranks to rank 0 (ControlPort::take_letter), one at a time from each, by nonblocking messages (LetterPieces) that go
-/// on at boundaries. Nobody waits but in finish(). One thread at a time.
+/// on at boundaries. Nobody waits but in receive_all(). One thread at a time. Not to be destroyed while MPI may read or write a letter.
 class StepMail {
  public:
   /// comm: of ours, that no other such message goes over; null handle: there is only this rank. Both outlive the object.
@@ -26,8 +26,11 @@ class StepMail {
   /// Once: begins to send what is left. False: MPI failed.
   bool send_last() noexcept;
   std::uint64_t sent_count() const { return sent_count_; }
-  /// Together, behind send_last(): rank 0 takes all that is on its way. sent_count: of all ranks together. False: MPI failed.
-  bool finish(std::uint64_t sent_count) noexcept;
+  /// Behind send_last() of all: rank 0 takes all that is on its way. sent_count: of all ranks together. False: MPI failed, or there is no
+  /// memory to receive into.
+  bool receive_all(std::uint64_t sent_count) noexcept;
+  /// Once rank 0 has taken all: what was sent is done with. Where it has not, nobody is to wait for that. False: MPI failed.
+  bool see_off() noexcept { return pieces_.wait() && last_pieces_.wait(); }
 
  private:
   struct Arrival {

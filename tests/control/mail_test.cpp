@@ -127,6 +127,21 @@ TEST(StepMail, ARankThatCannotSendKeepsNobodyWaiting) {
   }
 }
 
+/// Rank 0 can take no more of letters that fill all room on the way: their ranks do not wait for it.
+TEST(StepMail, ARankThatCannotReceiveKeepsNobodyWaiting) {
+  for (const int call : {0, 1, 3}) {
+    run(
+        [](int rank, Collective& all) {
+          CountingPort port;
+          if (rank != 0) port.to_send = {std::string(ControlPort::kMostLetterBytes, 'x'), "last"};
+          auto* const control = new StepControl(&all, {.port = &port, .settings = 0, .has_letters = true, .patience_ns = 1'000'000'000}, 1);
+          if (rank != 0) (void)control->pulse();
+          control->finish();
+        },
+        {.rank = 0, .fn = Fn::Improbe, .call = call});
+  }
+}
+
 struct Pulses : testing::Test {
   CountingPort port;
   StepControl* make(int level) {
