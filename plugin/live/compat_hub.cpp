@@ -72,7 +72,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
 /// What it asked for before is over; what it is to be told stays.
 void CompatHub::stop(ClientId id, Client& client) {
   hub_.desk().forget(true, id);
-  for (const Seen& seen : client.seen) hub_.release(seen.wishes);
+  for (const Seen& seen : client.seen) hub_.release(seen.wishes, From::kGuest);
   client.seen.clear();
   client.waiting.clear();
   client.answers.clear();
@@ -84,26 +84,25 @@ void CompatHub::stop(ClientId id, Client& client) {
 }
 
 bool CompatHub::ask_ranks(Seen& seen) {
-  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(wishes_of(seen.lens.flag(), seen.lens.wish()));
-  hub_.release(std::exchange(seen.wishes, {}));
+  std::optional<std::vector<std::uint32_t>> wishes = hub_.want(wishes_of(seen.lens.flag(), seen.lens.wish()), seen.wishes);
+  hub_.release(std::exchange(seen.wishes, {}), From::kGuest);
   if (wishes) seen.wishes = std::move(*wishes);
   return wishes.has_value();
 }
 
 bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& problem) {
-  std::shared_ptr<NpyArray> vector;
+  std::shared_ptr<const NpyArray> vector;
   if (wanted.compressor.kind == CompressorKind::kProjection) {
-    vector = std::make_shared<NpyArray>();
-    const Status status = load_npy(hub_.settings().vectors_folder, wanted.compressor.vector_path, *vector);
+    const Status status = vectors_.take(hub_.settings().vectors_folder, wanted.compressor.vector_path, vector);
     if (!status.is_ok()) problem = "The projection is refused: " + status.message() + ".";
     if (!status.is_ok()) return false;
-    normalise_rows(*vector);
   }
   client.seen.push_back({.lens = CompatLens(wanted, client.form, std::move(vector)), .wishes = {}, .sent_tokens = {}});
   const std::vector<std::uint64_t> shape = wanted.flag == CompatFlag::kQkv ? known_shape(wanted.flag) : std::vector<std::uint64_t>{};
   if (!shape.empty()) (void)client.seen.back().lens.learn(shape);  // else its first views tell, and are none to show
   if (ask_ranks(client.seen.back())) return true;
-  problem = "All clients together want " + std::to_string(tensors::kMostWishes) + " different things, and no more are allowed.";
+  problem = "All clients of this port together want " + std::to_string(kMostCompatWishes) + " different things, or all clients " +
+            std::to_string(tensors::kMostWishes) + ", and no more are allowed.";
   return false;
 }
 

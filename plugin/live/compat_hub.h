@@ -16,6 +16,7 @@
 #include "plugin/live/onlooker.h"
 #include "plugin/live/party.h"
 #include "plugin/live/text_progress.h"
+#include "plugin/live/vector_shelf.h"
 
 namespace megascope::live {
 
@@ -97,6 +98,7 @@ class CompatHub final : public Party, public Onlooker {
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;
+  VectorShelf vectors_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   bool has_ended_ = false;

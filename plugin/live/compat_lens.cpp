@@ -100,8 +100,7 @@ std::uint64_t CompatLens::numbers_of(const View& view) const {
   if (fused_) return fused_->numbers_of(view.shape);
   const std::uint64_t row = view.shape.empty() ? 1 : view.shape.back();
   if (has_pixels() && row != 0) return view.values.size() / row * std::max<std::uint64_t>(row, wanted_.compressor.tiles);
-  const bool has_positions = wanted_.flag == CompatFlag::kInputTokens && kind != CompressorKind::kTile;
-  return view.values.size() * (has_positions ? 2 : 1);
+  return view.values.size() * (has_positions() ? 2 : 1);
 }
 
 std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, std::string& problem) const {
@@ -115,7 +114,7 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, st
     return tiles;
   }
   if (kind == CompressorKind::kEmpty) numbers.shape = view.full_shape;
-  if (wanted_.flag == CompatFlag::kInputTokens && kind != CompressorKind::kTile) stack_positions(numbers);
+  if (has_positions()) stack_positions(numbers);
   else if (wanted_.flag != CompatFlag::kScores) make_three_dimensions(numbers);
   if (kind == CompressorKind::kEmpty) {
     numbers.shape.back() = 0;
@@ -124,6 +123,12 @@ std::optional<Numbers> CompatLens::look(const View& view, std::int32_t layer, st
   if (kind == CompressorKind::kProjection) return projected(numbers, layer, problem);
   if (has_pixels()) widen_rows(numbers, wanted_.compressor.tiles);  // its page reads rows of that length
   return numbers;
+}
+
+CompatLens::TokenDimensions CompatLens::token_dimensions(const Numbers& numbers) const {
+  const std::size_t last = numbers.shape.size() - 1;
+  if (has_positions()) return {.rows = last, .counted = last};
+  return {.rows = last - 1, .counted = wanted_.flag == CompatFlag::kScores ? last : last - 1};
 }
 
 std::vector<std::uint64_t> CompatLens::args_of(const Numbers& numbers) const {

@@ -27,8 +27,19 @@ class CompatLens {
   tensors::Wish wish() const;
   /// A tensor of this shape is one of it. True: what wish() says is another by that, and views that were asked for before are none to show.
   bool learn(const std::vector<std::uint64_t>& shape);
-  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most kMostCompatNumbers come. The last dimension but one of what comes are tokens (of attention: queries).
+  /// layer: from 0. problem: why it can't be shown. At least 3 dimensions and at most kMostCompatNumbers come.
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
+  /// Dimensions of what comes that are tokens of the text: of which rows there are, and those that say how far the text goes (of attention: keys).
+  struct TokenDimensions {
+    std::size_t rows = 0;
+    std::size_t counted = 0;
+  };
+  TokenDimensions token_dimensions(const Numbers& numbers) const;
+  /// What comes has positions under its tokens ([2, sequences, tokens]).
+  bool has_positions() const {
+    const CompressorKind kind = wanted_.compressor.kind;
+    return wanted_.flag == CompatFlag::kInputTokens && (kind == CompressorKind::kNoOp || kind == CompressorKind::kEmpty);
+  }
   /// An update's `args`.
   std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
 

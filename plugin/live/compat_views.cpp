@@ -22,6 +22,12 @@ constexpr std::int64_t kLastViewsNs = 1'000'000'000;  ///< so long after the pro
 
 bool has(const std::vector<std::uint32_t>& wishes, std::uint32_t wish) { return std::ranges::find(wishes, wish) != wishes.end(); }
 
+/// Input tokens that begin behind so many others.
+void move_positions(Numbers& numbers, std::uint64_t others) {
+  const auto second_half = numbers.values.begin() + static_cast<std::ptrdiff_t>(numbers.values.size() / 2);
+  for (auto at = second_half; at != numbers.values.end(); ++at) *at += static_cast<float>(others);
+}
+
 }  // namespace
 
 void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
@@ -143,13 +149,14 @@ bool CompatHub::next_view(Client& client, std::string& text) {
 /// While a text is generated its tokens come one by one, though the program may compute all of them each time: only new ones are told. Where it
 /// looks at the text's end only, rows count from the text's begin all the same, as those who read them do. False: they are too many.
 bool CompatHub::keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers) {
-  if (numbers.values.empty()) return true;
   const bool is_attention = seen.lens.flag() == CompatFlag::kScores;
-  const std::size_t rows = numbers.shape.size() - 2;
-  const std::size_t counted = is_attention ? rows + 1 : rows;
+  const auto [rows, counted] = seen.lens.token_dimensions(numbers);
+  const std::uint64_t extent = numbers.values.empty() ? seen.lens.tokens() : numbers.shape[counted];
   std::uint64_t& sent = seen.sent_tokens[view.key];
-  const std::uint64_t reach = std::max(client.progress.reach(view.step, numbers.shape[counted]), sent + 1);
+  const std::uint64_t reach = std::max(client.progress.reach(view.step, extent), sent + 1);
   const std::uint64_t fresh = reach - std::exchange(sent, reach);
+  if (numbers.values.empty()) return true;
+  if (seen.lens.has_positions()) move_positions(numbers, reach - extent);
   keep_last(numbers, rows, fresh);
   const std::uint64_t wanted = is_attention ? reach : fresh;
   if (numbers.values.size() / numbers.shape[counted] * wanted > kMostCompatNumbers) return false;
@@ -164,7 +171,8 @@ bool CompatHub::has_last_views(Client& client, std::int64_t now_ns) const {
   const auto layers = static_cast<std::size_t>(layer_count());
   return std::ranges::all_of(client.seen, [&](const Seen& seen) {
     const auto is_told = [&](const auto& sent) { return sent.second >= client.progress.end(); };
-    return seen.sent_tokens.size() >= layers && std::ranges::all_of(seen.sent_tokens, is_told);
+    const std::size_t tensors = seen.lens.flag() == CompatFlag::kInputTokens ? 1 : layers;
+    return seen.sent_tokens.size() >= tensors && std::ranges::all_of(seen.sent_tokens, is_told);
   });
 }
 

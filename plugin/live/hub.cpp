@@ -46,7 +46,7 @@ std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
 void Hub::disconnect(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  for (const auto& [name, panel] : found->second.panels) release(panel.wishes());
+  for (const auto& [name, panel] : found->second.panels) release(panel.wishes(), From::kClient);
   clients_.erase(found);
   desk_.forget(false, id);
 }
@@ -91,8 +91,8 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   return client.reply_bytes <= kMostReplyBytes;
 }
 
-void Hub::release(const std::vector<std::uint32_t>& wishes) {
-  store_.wishes.release(wishes);
+void Hub::release(const std::vector<std::uint32_t>& wishes, From from) {
+  store_.wishes.release(wishes, from);
   for (const std::uint32_t wish : wishes) {
     if (store_.wishes.find(wish) != nullptr) continue;
     store_.shelf.forget(wish);
@@ -105,7 +105,7 @@ void Hub::release(const std::vector<std::uint32_t>& wishes) {
 void Hub::unsubscribe(Client& client, const std::string& panel) {
   const auto found = client.panels.find(panel);
   if (found == client.panels.end()) return;
-  release(found->second.wishes());
+  release(found->second.wishes(), From::kClient);
   client.panels.erase(found);
 }
 
@@ -113,7 +113,8 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   const auto former = client.panels.find(request.panel);
   if (former == client.panels.end() && client.panels.size() >= kMostPanels)
     return reply(client, error_text("There are " + std::to_string(kMostPanels) + " panels, and no more are allowed.", request.panel));
-  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(wishes_of(request));
+  const std::vector<std::uint32_t> former_wishes = former == client.panels.end() ? std::vector<std::uint32_t>() : former->second.wishes();
+  std::optional<std::vector<std::uint32_t>> wishes = store_.wishes.add(wishes_of(request), From::kClient, former_wishes);
   if (!wishes) {
     const std::string most = std::to_string(tensors::kMostWishes);
     return reply(client, error_text("All clients together want " + most + " different things, and no more are allowed.", request.panel));

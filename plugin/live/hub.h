@@ -70,9 +70,11 @@ class Hub final : public Party {
 
   // For those who speak another protocol.
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
-  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many wishes.
-  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes) { return store_.wishes.add(wishes); }
-  void release(const std::vector<std::uint32_t>& wishes);
+  /// Under which ids views come to onlookers, until they are released; nullopt: there are too many wishes. former: as WishBook::add().
+  std::optional<std::vector<std::uint32_t>> want(const std::vector<tensors::Wish>& wishes, const std::vector<std::uint32_t>& former) {
+    return store_.wishes.add(wishes, From::kGuest, former);
+  }
+  void release(const std::vector<std::uint32_t>& wishes, From from);
   RequestDesk& desk() { return desk_; }
   const RequestDesk& desk() const { return desk_; }
   std::uint64_t steps() const { return steps_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugin/live/bounds.h"
+
 namespace megascope::live {
 namespace {
 
@@ -42,29 +44,48 @@ std::vector<Wish> wishes_of(const Subscribe& subscribe) {
   return wishes;
 }
 
-std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>& wishes) {
-  std::vector<std::uint32_t> ids;
-  for (const Wish& wish : wishes) {
-    auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return asks_the_same(wish, entry.second.wish); });
-    if (found == entries_.end()) {
-      if (entries_.size() >= tensors::kMostWishes) {
-        release(ids);
-        return std::nullopt;
-      }
-      found = entries_.emplace(next_id_, Entry{.wish = wish}).first;
-      found->second.wish.id = next_id_++;
-      has_changed_ = true;
-    }
-    ++found->second.wanted;
-    ids.push_back(found->first);
-  }
-  return ids;
+std::map<std::uint32_t, WishBook::Entry>::iterator WishBook::find_or_enter(const Wish& wish) {
+  const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return asks_the_same(wish, entry.second.wish); });
+  if (found != entries_.end()) return found;
+  const auto made = entries_.emplace(next_id_, Entry{.wish = wish}).first;
+  made->second.wish.id = next_id_++;
+  has_changed_ = true;
+  return made;
 }
 
-void WishBook::release(const std::vector<std::uint32_t>& ids) {
+std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>& wishes, From from, const std::vector<std::uint32_t>& former) {
+  std::vector<std::uint32_t> ids;
+  const std::uint32_t first_new = next_id_;
+  for (const Wish& wish : wishes) {
+    const auto at = find_or_enter(wish);
+    ++at->second.wanted;
+    if (from == From::kGuest) ++at->second.wanted_by_guests;
+    ids.push_back(at->first);
+  }
+  if (next_id_ == first_new || is_within_bounds(from, former)) return ids;
+  release(ids, from);
+  return std::nullopt;
+}
+
+/// As if `former` were released.
+bool WishBook::is_within_bounds(From from, const std::vector<std::uint32_t>& former) const {
+  std::size_t all = 0;
+  std::size_t of_guests = 0;
+  for (const auto& [id, entry] : entries_) {
+    const auto given_up = static_cast<std::uint32_t>(std::ranges::count(former, id));
+    if (entry.wanted == given_up) continue;
+    ++all;
+    of_guests += entry.wanted == entry.wanted_by_guests ? 1 : 0;
+  }
+  return all <= tensors::kMostWishes && (from == From::kClient || of_guests <= kMostCompatWishes);
+}
+
+void WishBook::release(const std::vector<std::uint32_t>& ids, From from) {
   for (const std::uint32_t id : ids) {
     const auto found = entries_.find(id);
-    if (found == entries_.end() || --found->second.wanted != 0) continue;
+    if (found == entries_.end()) continue;
+    if (from == From::kGuest) --found->second.wanted_by_guests;
+    if (--found->second.wanted != 0) continue;
     entries_.erase(found);
     has_changed_ = true;
   }

@@ -168,5 +168,103 @@ TEST(LiveCompatHub, ALongTextThatIsNotReadLosesTokensAndNotItsEnd) {
   EXPECT_EQ(texts.back()["type"], "finish");
 }
 
+/// A text of three tokens and two more, whose steps show what `tensor` is and what `request` asks for.
+struct Text {
+  Scene scene;
+
+  explicit Text(const json& message) {
+    scene.hub.desk().open();
+    scene.say(message);
+    std::string request;
+    EXPECT_TRUE(scene.hub.desk().next(request, scene.now_ns));
+    answer({{"type", "start"}, {"prompts", {{{{"id", 1}, {"token", "a"}}, {{"id", 2}, {"token", "b"}}, {{"id", 3}, {"token", "c"}}}}}});
+  }
+  void answer(json one) {
+    one["id"] = 1;
+    scene.answer(one);
+  }
+  void make_token() { answer({{"type", "token"}, {"sampled", {{{"id", 1}, {"token", "x"}}}}}); }
+};
+
+json generate_with(const std::string& flag, const std::string& compressor) {
+  return {{"type", "generate"},
+          {"prompts", {"abc"}},
+          {"visualization_flags", {{"MLP1_mat_mul", flag == "MLP1_mat_mul"}, {"MLP2_mat_mul", false}, {flag, true}}},
+          {"compressor_config", {{flag, {{"compressor_type", compressor}}}}}};
+}
+
+TEST(LiveCompatHub, InputTokensOfATextComeOnceEach) {
+  for (const bool is_end_only : {false, true}) {  // a program that computes all of the text each time, or its new token
+    Text text(generate_with("InputTokens", "NoOp"));
+    std::vector<json> updates;
+    for (std::uint64_t tokens = 3; tokens <= 5; ++tokens) {
+      text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, is_end_only && tokens != 3 ? 1 : tokens}}, 1);
+      text.make_token();
+      for (const json& update : of_type(text.scene.texts(), "update")) {
+        if (!update.contains("sampled")) updates.push_back(update);
+      }
+    }
+    ASSERT_EQ(updates.size(), 3U);
+    EXPECT_EQ(updates[0]["args"], json({2, 1, 3}));
+    EXPECT_EQ(updates[0]["result"], json({0, 1, 2, 0, 1, 2}));
+    EXPECT_EQ(updates[1]["args"], json({2, 1, 1}));
+    EXPECT_EQ(updates[1]["result"], json({is_end_only ? 0 : 3, 3})) << "element i is i % 7, and then its position";
+    EXPECT_EQ(updates[2]["result"], json({is_end_only ? 0 : 4, 4}));
+  }
+}
+
+TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
+  for (const auto& [flag, compressor] : {std::pair("InputTokens", "NoOp"), {"InputTokens", "Empty"}, {"MLP1_mat_mul", "Empty"}, {"MLP1_mat_mul", "NoOp"}}) {
+    const bool is_input = std::string(flag) == "InputTokens";
+    Text text(generate_with(flag, compressor));
+    const auto show = [&](std::uint64_t tokens) {
+      if (!is_input) text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, tokens, 2}}, 1);
+      // Of a program that shows other tensors, too, from which it is known how many layers there are.
+      else text.scene.show({.name = "other", .layer = 7, .shape = {2}}, 1), text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, tokens}}, 1);
+    };
+    for (std::uint64_t tokens = 3; tokens <= 4; ++tokens) {
+      show(tokens);
+      text.make_token();
+    }
+    (void)text.scene.texts();
+    text.make_token();
+    text.answer({{"type", "finish"}, {"text", {"abcxyz"}}});
+    EXPECT_THAT(of_type(text.scene.texts(), "finish"), IsEmpty()) << flag << " " << compressor << ": the last step's view has not come";
+    show(5);
+    const std::vector<json> texts = text.scene.texts();
+    ASSERT_FALSE(texts.empty());
+    EXPECT_EQ(texts.back()["type"], "finish") << flag << " " << compressor;
+  }
+}
+
+/// Clients that need no token leave half of the wishes to those that have one.
+TEST(LiveCompatHub, MayNotTakeAllWishes) {
+  Scene scene;
+  std::uint32_t tiles = 0;
+  std::string refusal;
+  for (std::optional<Party::ClientId> one = scene.client; one && refusal.empty(); one = scene.compat.connect(0)) {
+    scene.client = *one;
+    json flags;
+    json compressors;
+    for (const char* const flag : {"ContextLayer_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul", "HiddenStates"}) {
+      flags[flag] = true;
+      compressors[flag] = {{"compressor_type", "Tile"}, {"compressor_configs", {{"tiles", ++tiles}, {"method", "mean"}}}};
+    }
+    scene.say({{"type", "run_training_step"}, {"visualization_flags", flags}, {"compressor_config", compressors}});
+    const std::vector<json> errors = of_type(scene.texts(), "error");
+    if (!errors.empty()) refusal = errors[0]["message"].get<std::string>();
+  }
+  EXPECT_THAT(refusal, HasSubstr("together want 32 different things"));
+  const Hub::ClientId own = scene.hub.connect(0).value();
+  for (int panel = 0; panel < 16; ++panel) {
+    const std::string name = std::to_string(panel);
+    EXPECT_TRUE(scene.hub.receive(own, json{{"type", "subscribe"}, {"panel", name}, {"what", "counters"}, {"names", {"a" + name, "b" + name}}}.dump(), 0));
+  }
+  Outgoing message;
+  int subscribed = 0;
+  while (scene.hub.next(own, kSecond, message)) subscribed += json::parse(message.text)["type"] == "subscribed" ? 1 : 0;
+  EXPECT_EQ(subscribed, 16) << "of two wishes each";
+}
+
 }  // namespace
 }  // namespace megascope::live
