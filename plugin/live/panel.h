@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "plugin/live/catalog.h"
+#include "plugin/live/frames.h"
 #include "plugin/live/history.h"
 #include "plugin/live/requests.h"
 #include "plugin/live/shelf.h"
@@ -49,17 +52,36 @@ class Panel {
   std::optional<std::vector<std::byte>> next_counters(const Store& store, std::uint32_t frame_number);
   std::optional<std::vector<std::byte>> next_statistics(const Store& store, std::uint32_t frame_number);
   std::optional<std::vector<std::byte>> next_view(const Store& store, std::uint32_t frame_number, std::string& problem);
+  std::optional<std::vector<std::byte>> next_late_statistics(const Store& store, std::uint32_t frame_number);
+  void look_for_names(const Store& store);
   std::vector<std::byte> view_frame(const View& view, const Store& store, std::uint32_t frame_number) const;
+  FrameHead head_of(FrameKind kind, std::uint32_t frame_number) const;
+  nlohmann::json metadata_of_series() const;
   template <class Entry>
   void skip_lost(const Log<Entry>& log);
   void lose(std::uint64_t count);
+
+  /// Is a tensor or counter one of those that were asked for?
+  enum class Match : std::int8_t {
+    kUnknown,
+    kNo,
+    kYes,
+    kUnnamed,  ///< its name did not come yet, and entries of it were passed over
+    kLate,     ///< yes, and these come now
+  };
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  Match& match_of(std::uint32_t id);
 
   Subscribe request_;
   std::vector<std::uint32_t> wishes_;
   std::uint32_t credits_ = kFirstCredits;
   std::uint64_t next_entry_ = 0;        ///< of the log that it shows
   std::deque<Shelf::Place> waiting_;    ///< each once
-  std::vector<std::int8_t> is_match_;   ///< by id; -1: not known yet
+  std::vector<Match> match_;            ///< by id
+  std::uint64_t first_unnamed_ = kNone; ///< no entry before it was passed over for want of a name
+  std::size_t names_seen_ = 0;          ///< of TensorCatalog::learned()
+  std::uint64_t late_entry_ = 0;        ///< of those that are kLate the entries from here …
+  std::uint64_t late_end_ = 0;          ///< … to here are sent first
   std::uint64_t dropped_ = 0;
   bool has_loss_ = false;               ///< since the last frame
   bool has_complained_ = false;

@@ -36,16 +36,14 @@ void add_once(std::vector<Value>& ascending, Value value) {
   if (at == ascending.size() || ascending[at] != value) ascending.insert(ascending.begin() + static_cast<std::ptrdiff_t>(at), value);
 }
 
-/// matches: of an id, remembered in is_match once it is known.
-template <class Entry, class Matches>
-Matrix collect(const Log<Entry>& log, std::uint64_t first, std::size_t cell_bytes, std::vector<std::int8_t>& is_match, Matches matches) {
+/// Of the entries [first, end) those whose id is wanted: is_wanted(id, number).
+template <class Entry, class Wanted>
+Matrix collect(const Log<Entry>& log, std::uint64_t first, std::uint64_t end, std::size_t cell_bytes, Wanted is_wanted) {
   Matrix matrix;
   matrix.end = first;
-  while (matrix.end < log.end() && !matrix.is_full(cell_bytes)) {
+  while (matrix.end < end && !matrix.is_full(cell_bytes)) {
     const Entry& entry = log.at(matrix.end);
-    if (is_match.size() <= entry.id) is_match.resize(entry.id + std::size_t{1}, std::int8_t{-1});
-    if (is_match[entry.id] < 0) is_match[entry.id] = matches(entry.id);
-    if (is_match[entry.id] == 1) {
+    if (is_wanted(entry.id, matrix.end)) {
       add_once(matrix.ids, entry.id);
       add_once(matrix.steps, entry.step);
       matrix.entries.push_back(matrix.end);
@@ -75,7 +73,19 @@ std::vector<std::byte> matrix_frame(const FrameHead& head, Json metadata, const 
   return frame.take();
 }
 
+constexpr std::size_t kStatisticsBytes = kStatisticsColumns.size() * sizeof(double);
+
+std::vector<std::byte> statistics_frame(const FrameHead& head, Json metadata, const Log<StatisticsEntry>& log, const Matrix& matrix) {
+  metadata["columns"] = kStatisticsColumns;
+  return matrix_frame<kStatisticsColumns.size()>(head, std::move(metadata), log, matrix,
+                                                 [](const StatisticsEntry& entry, std::size_t column) { return entry.values[column]; });
+}
+
 }  // namespace
+
+FrameHead Panel::head_of(FrameKind kind, std::uint32_t frame_number) const { return {.kind = kind, .has_loss = has_loss_, .number = frame_number}; }
+
+nlohmann::json Panel::metadata_of_series() const { return {{"panel", request_.panel}, {"dropped", dropped_}}; }
 
 template <class Entry>
 void Panel::skip_lost(const Log<Entry>& log) {
@@ -116,27 +126,66 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store, std:
 std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store, std::uint32_t frame_number) {
   const Log<CounterEntry>& log = store.history.counters;
   skip_lost(log);
-  const auto matches = [&](std::uint32_t id) { return static_cast<std::int8_t>(store.counters.matches(id, request_) ? 1 : 0); };
-  const Matrix matrix = collect(log, next_entry_, sizeof(double), is_match_, matches);
+  const auto is_wanted = [&](std::uint32_t id, std::uint64_t) {
+    Match& match = match_of(id);
+    if (match == Match::kUnknown) match = store.counters.matches(id, request_) ? Match::kYes : Match::kNo;
+    return match == Match::kYes;
+  };
+  const Matrix matrix = collect(log, next_entry_, log.end(), sizeof(double), is_wanted);
   next_entry_ = matrix.end;
   if (matrix.entries.empty()) return std::nullopt;
-  return matrix_frame<1>({.kind = FrameKind::kCounters, .has_loss = has_loss_, .number = frame_number}, {{"panel", request_.panel}, {"dropped", dropped_}},
-                         log, matrix, [](const CounterEntry& entry, std::size_t) { return entry.value; });
+  return matrix_frame<1>(head_of(FrameKind::kCounters, frame_number), metadata_of_series(), log, matrix, [](const CounterEntry& entry, std::size_t) { return entry.value; });
+}
+
+Panel::Match& Panel::match_of(std::uint32_t id) {
+  if (match_.size() <= id) match_.resize(id + std::size_t{1}, Match::kUnknown);
+  return match_[id];
 }
 
 std::optional<std::vector<std::byte>> Panel::next_statistics(const Store& store, std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
+  if (late_entry_ >= late_end_) look_for_names(store);
+  if (std::optional<std::vector<std::byte>> frame = next_late_statistics(store, frame_number)) return frame;
   skip_lost(log);
-  // A tensor without a name may get one: it is asked for again.
-  const auto matches = [&](std::uint32_t id) {
-    return static_cast<std::int8_t>(!store.tensors[id].is_named ? -1 : store.tensors.matches(id, request_) ? 1 : 0);
+  const auto is_wanted = [&](std::uint32_t id, std::uint64_t number) {
+    Match& match = match_of(id);
+    if (match == Match::kUnknown)
+      match = !store.tensors[id].is_named ? Match::kUnnamed : store.tensors.matches(id, request_) ? Match::kYes : Match::kNo;
+    if (match == Match::kUnnamed) first_unnamed_ = std::min(first_unnamed_, number);
+    return match == Match::kYes;
   };
-  const Matrix matrix = collect(log, next_entry_, kStatisticsColumns.size() * sizeof(double), is_match_, matches);
+  const Matrix matrix = collect(log, next_entry_, log.end(), kStatisticsBytes, is_wanted);
   next_entry_ = matrix.end;
   if (matrix.entries.empty()) return std::nullopt;
-  return matrix_frame<kStatisticsColumns.size()>({.kind = FrameKind::kStatistics, .has_loss = has_loss_, .number = frame_number},
-                                                 {{"panel", request_.panel}, {"dropped", dropped_}, {"columns", kStatisticsColumns}}, log, matrix,
-                                                 [](const StatisticsEntry& entry, std::size_t column) { return entry.values[column]; });
+  return statistics_frame(head_of(FrameKind::kStatistics, frame_number), metadata_of_series(), log, matrix);
+}
+
+/// Of tensors whose names came by now what was passed over is sent before what is newer.
+void Panel::look_for_names(const Store& store) {
+  if (first_unnamed_ == kNone || names_seen_ == store.tensors.learned().size()) return;
+  names_seen_ = store.tensors.learned().size();
+  bool has_late = false;
+  bool has_unnamed = false;
+  for (std::uint32_t id = 0; id < match_.size(); ++id) {
+    if (match_[id] != Match::kUnnamed) continue;
+    if (!store.tensors[id].is_named) has_unnamed = true;
+    else match_[id] = store.tensors.matches(id, request_) ? Match::kLate : Match::kNo;
+    has_late |= match_[id] == Match::kLate;
+  }
+  late_entry_ = has_late ? first_unnamed_ : next_entry_;
+  late_end_ = next_entry_;
+  if (!has_unnamed) first_unnamed_ = kNone;
+}
+
+std::optional<std::vector<std::byte>> Panel::next_late_statistics(const Store& store, std::uint32_t frame_number) {
+  const Log<StatisticsEntry>& log = store.history.statistics;
+  if (late_entry_ >= late_end_) return std::nullopt;
+  const auto is_wanted = [&](std::uint32_t id, std::uint64_t) { return match_of(id) == Match::kLate; };
+  const Matrix matrix = collect(log, std::max(late_entry_, log.first()), std::max(late_end_, log.first()), kStatisticsBytes, is_wanted);
+  late_entry_ = matrix.end;
+  if (late_entry_ >= late_end_) std::ranges::replace(match_, Match::kLate, Match::kYes);
+  if (matrix.entries.empty()) return std::nullopt;
+  return statistics_frame(head_of(FrameKind::kStatistics, frame_number), metadata_of_series(), log, matrix);
 }
 
 }  // namespace megascope::live

@@ -8,8 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frame_view.h"
-#include "made_up_run.h"
+#include "hub_scene.h"
 #include "plugin/live/answers.h"
 
 namespace megascope::live {
@@ -17,47 +16,11 @@ namespace {
 
 using nlohmann::json;
 using test::FrameView;
+using Scene = test::HubScene;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-/// A hub with a made-up run of 4 ranks and two layers, and one client.
-struct Scene {
-  test::MadeUpRun run{{.ranks = 4, .layers = 2, .tokens = 8, .width = 100}};
-  Hub hub{settings()};
-  Hub::ClientId client = hub.connect(0).value();
-  std::vector<tensors::Wish> wishes;
-  std::int64_t now_ns = kSecond;
-
-  static LiveSettings settings() {
-    LiveSettings settings;
-    settings.world_size = 4;
-    return settings;
-  }
-  void say(const json& message) { ASSERT_TRUE(hub.receive(client, message.dump(), now_ns)); }
-  void step(std::int64_t step) {
-    std::vector<std::byte> news;
-    if (hub.take_changed_wishes(news)) wishes = tensors::unpack_wishes(news);
-    for (std::int32_t rank = 0; rank < 4; ++rank) hub.take_letter(rank, run.letter(rank, step, now_ns, wishes, step == 0), now_ns);
-    hub.take_block(run.block(step, now_ns, wishes));
-  }
-  std::vector<json> texts() {
-    std::vector<json> all;
-    Outgoing message;
-    while (hub.next(client, now_ns, message)) {
-      if (message.is_text) all.push_back(json::parse(message.text));
-    }
-    return all;
-  }
-  std::optional<FrameView> frame() {
-    Outgoing message;
-    while (hub.next(client, now_ns, message)) {
-      if (!message.is_text) return FrameView(message.frame);
-    }
-    return std::nullopt;
-  }
-};
 
 TEST(LiveHub, AFrameTakesACreditAndTheFirstTwoAreGiven) {
   Scene scene;
