@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -77,7 +78,7 @@ struct StatisticsEntry {
 
 struct History {
   Log<StepEntry> steps;
-  Log<CounterEntry> counters;
+  Log<CounterEntry> counters{kMostSeriesBytes, std::numeric_limits<std::size_t>::max()};  ///< what is past comes among what is new: steps do not ascend
   Log<StatisticsEntry> statistics;
 };
 

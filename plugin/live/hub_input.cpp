@@ -72,7 +72,8 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
     switch (item) {
       case Item::kTensorName: store_.tensors.learn(reader.tensor_name); break;
       case Item::kCounterName: store_.counters.learn(world_rank, reader.counter_name); break;
-      case Item::kCounterReadings: add_readings(world_rank, reader.counter_readings); break;
+      case Item::kCounterReadings:
+      case Item::kPastReadings: add_readings(world_rank, reader.counter_readings); break;
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;

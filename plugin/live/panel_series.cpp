@@ -126,10 +126,10 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store, std:
 std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store, std::uint32_t frame_number) {
   const Log<CounterEntry>& log = store.history.counters;
   skip_lost(log);
-  const auto is_wanted = [&](std::uint32_t id, std::uint64_t) {
+  const auto is_wanted = [&](std::uint32_t id, std::uint64_t number) {
     Match& match = match_of(id);
     if (match == Match::kUnknown) match = store.counters.matches(id, request_) ? Match::kYes : Match::kNo;
-    return match == Match::kYes;
+    return match == Match::kYes && log.at(number).step >= request_.since;
   };
   const Matrix matrix = collect(log, next_entry_, log.end(), sizeof(double), is_wanted);
   next_entry_ = matrix.end;

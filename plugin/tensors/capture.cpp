@@ -1,7 +1,6 @@
 #include "plugin/tensors/capture.h"
 
 #include <algorithm>
-#include <map>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -48,15 +47,18 @@ std::shared_ptr<const Capture::State> Capture::state() const noexcept {
 void Capture::set_wishes(std::vector<Wish> wishes) {
   auto next = std::make_shared<State>(*state());
   next->wishes = std::move(wishes);
-  const bool has_counters = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
+  const bool wants_counters = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind == WishKind::kCounters; });
   const bool has_tensors = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
   {
     const std::lock_guard lock(mutex_);
     state_ = std::move(next);
-    for (Reading& reading : readings_) reading.is_known = false;
+    past_.forget_wishes();
+    if (wants_counters_ && !wants_counters) {
+      for (const CounterId counter : past_.unknown()) past_.want(counter, false);
+    }
+    wants_counters_ = wants_counters;
     refused_.clear();
   }
-  hooks::show_counters(has_counters ? this : nullptr);
   hooks::show_tensors(has_tensors);
 }
 
@@ -181,7 +183,7 @@ void Capture::place(const std::string& place) {
 void Capture::tell_again() {
   const std::lock_guard lock(mutex_);
   named_.clear();
-  for (Reading& reading : readings_) reading.is_known = reading.is_named = false;
+  past_.tell_again();
   is_to_introduce_ = !rank_facts_.host.empty();
   is_to_tell_polls_ = has_polled_;
 }
@@ -194,53 +196,6 @@ void Capture::notify(const std::string& text) {
 void Capture::fail_request(const std::string& why) {
   const std::lock_guard lock(mutex_);
   failure_ = why;
-}
-
-void Capture::set(CounterId counter, double value) noexcept {
-  try {
-    if (!is_known(counter)) learn(counter);
-    const std::lock_guard lock(mutex_);
-    if (counter >= readings_.size() || !readings_[counter].is_wanted) return;
-    readings_[counter].is_new = true;
-    readings_[counter].step = hooks::current_step();
-    readings_[counter].value = value;
-  } catch (const std::bad_alloc&) {
-    hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
-  }
-}
-
-bool Capture::is_known(CounterId counter) const {
-  const std::lock_guard lock(mutex_);
-  return counter < readings_.size() && readings_[counter].is_known;
-}
-
-/// Names have a lock of their own, under which wants() is asked: it is never taken under ours.
-void Capture::learn(CounterId counter) {
-  const std::string name = hooks::counter_name(counter);
-  const std::string unit = hooks::counter_unit(counter);
-  const std::lock_guard lock(mutex_);
-  if (counter >= readings_.size()) readings_.resize(counter + std::size_t{1});
-  Reading& reading = readings_[counter];
-  reading.is_known = true;
-  reading.is_wanted = std::ranges::any_of(state_->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
-  if (!reading.is_wanted || reading.is_named) return;
-  reading.is_known = reading.is_named = writer_.add(CounterName{.id = counter, .name = name, .unit = unit});
-}
-
-/// Under mutex_.
-void Capture::put_readings() {
-  std::map<std::int64_t, CounterReadings> by_step;
-  for (std::uint32_t i = 0; i < readings_.size(); ++i) {
-    if (!std::exchange(readings_[i].is_new, false)) continue;
-    CounterReadings& readings = by_step[readings_[i].step];
-    readings.step = readings_[i].step;
-    readings.ids.push_back(i);
-    readings.values.push_back(readings_[i].value);
-  }
-  for (const auto& [step, readings] : by_step) {
-    if (writer_.add(readings)) continue;
-    for (const std::uint32_t id : readings.ids) readings_[id].is_new = true;  // unless it has a newer value by then
-  }
 }
 
 /// Under mutex_, as what follows: kFirstBytes at most, with what put_parts() says.
@@ -264,8 +219,10 @@ void Capture::put_parts(LetterWriter& letter) {
 std::vector<std::byte> Capture::take_letter() noexcept {
   LetterWriter letter;
   try {
+    read_counters();
+    learn_counters();
     const std::lock_guard lock(mutex_);
-    put_readings();
+    past_.put(writer_);
     put_first(letter);
     letter.add(writer_);
     writer_.clear();

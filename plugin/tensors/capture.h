@@ -15,6 +15,8 @@
 #include "core/lifecycle/counter_sink.h"
 #include "core/lifecycle/request_sink.h"
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/counter_past.h"
+#include "plugin/tensors/counter_slots.h"
 #include "plugin/tensors/letter.h"
 #include "plugin/tensors/part_box.h"
 #include "plugin/tensors/shards.h"
@@ -26,6 +28,8 @@ namespace megascope::tensors {
 /// the next letter to rank 0, kMostLetterBytes at most. Any thread, except where said. Never destroyed.
 class Capture final : public CounterSink, public RequestSink {
  public:
+  /// From now on counters are followed, so that those who look later see what was. ranks: of the world.
+  void follow_counters(std::size_t ranks);
   /// From now on this is wanted, and nothing else. The thread that begins steps.
   void set_wishes(std::vector<Wish> wishes);
   /// After that (CLOCK_MONOTONIC) nothing is shown until it is called again. Any thread.
@@ -38,8 +42,10 @@ class Capture final : public CounterSink, public RequestSink {
   bool wants_statistics(const TensorView& tensor) const noexcept;
   /// Makes the views of it that are wanted.
   void take(const TensorView& tensor) noexcept;
-  /// A counter has a new value.
+  /// A counter has a new value: without a lock.
   void set(CounterId counter, double value) noexcept override;
+  /// Takes the values that counters have now: once a step. The thread that begins steps, or one that takes letters.
+  void read_counters() noexcept;
 
   void add(const Interval& interval);
   void polls() noexcept override;
@@ -70,21 +76,12 @@ class Capture final : public CounterSink, public RequestSink {
     Layout layout;
     std::uint32_t replica = 0;
   };
-  struct Reading {
-    bool is_known = false;
-    bool is_wanted = false;
-    bool is_named = false;
-    bool is_new = false;
-    std::int64_t step = 0;  ///< in which it was set
-    double value = 0.0;
-  };
   std::shared_ptr<const State> state() const noexcept;
   bool is_asleep() const noexcept;
   void show(const Wish& wish, const TensorView& tensor, const State& state);
   void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
-  bool is_known(CounterId counter) const;
-  void learn(CounterId counter);
-  void put_readings();
+  void learn_counters();
+  void learn(CounterId counter, const std::string& name, const std::string& unit);
   void put_first(LetterWriter& letter) const;
   void put_parts(LetterWriter& letter);
 
@@ -103,7 +100,9 @@ class Capture final : public CounterSink, public RequestSink {
   std::vector<std::string> notices_;  ///< kMostNotices at most
   std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
   std::uint64_t left_out_told_ = 0;
-  std::vector<Reading> readings_;  ///< by CounterId
+  CounterSlots slots_;
+  CounterPast past_;
+  bool wants_counters_ = false;
   std::set<std::pair<std::uint32_t, TensorId>> refused_;  ///< wishes and tensors of which it has been said why they are not shown
 };
 

@@ -157,8 +157,12 @@ bool LetterWriter::add(const CounterName& name) {
   });
 }
 
-bool LetterWriter::add(const CounterReadings& values) {
-  return add_item(LetterReader::Item::kCounterReadings, [&](std::vector<std::byte>& to) {
+bool LetterWriter::add(const CounterReadings& values) { return add_readings(false, values); }
+
+bool LetterWriter::add(const PastReadings& past) { return add_readings(true, past.readings); }
+
+bool LetterWriter::add_readings(bool is_past, const CounterReadings& values) {
+  return add_item(is_past ? LetterReader::Item::kPastReadings : LetterReader::Item::kCounterReadings, [&](std::vector<std::byte>& to) {
     put(to, values.step);
     put_all(to, values.ids);
     put_all(to, values.values);
@@ -344,7 +348,8 @@ LetterReader::Item LetterReader::next() {
   switch (item) {
     case Item::kTensorName: is_read = read(content, tensor_name); break;
     case Item::kCounterName: is_read = read(content, counter_name); break;
-    case Item::kCounterReadings: is_read = read(content, counter_readings); break;
+    case Item::kCounterReadings:
+    case Item::kPastReadings: is_read = read(content, counter_readings); break;
     case Item::kViewPart: is_read = read(content, view_part); break;
     case Item::kNotice: is_read = read(content, notice); break;
     case Item::kInterval: is_read = read(content, interval); break;
@@ -367,7 +372,7 @@ LetterContents contents_of(std::span<const std::byte> letter) noexcept {
   while (letter.size() >= sizeof head) {
     std::memcpy(&head, letter.data(), sizeof head);
     const auto item = static_cast<Item>(head.item);
-    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls;
+    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls || item == Item::kPastReadings;
     contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
     letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));
   }

@@ -50,6 +50,11 @@ struct CounterReadings {
   std::vector<double> values;
 };
 
+/// The same of the time before anybody wanted them, which is told once.
+struct PastReadings {
+  CounterReadings readings;
+};
+
 /// A stretch of time of a rank whose program begins no steps. Those of different ranks with one index overlap.
 struct Interval {
   std::int64_t index = 0;        ///< since the epoch, in units of kIntervalMs, of its end
@@ -121,6 +126,7 @@ class LetterWriter {
   bool add(const TensorName& name);
   bool add(const CounterName& name);
   bool add(const CounterReadings& values);
+  bool add(const PastReadings& past);
   bool add(const ViewPart& part);
   bool add(const Notice& notice);
   bool add(const Interval& interval);
@@ -139,6 +145,7 @@ class LetterWriter {
   std::vector<std::byte> take();
 
  private:
+  bool add_readings(bool is_past, const CounterReadings& values);
   template <class Item, class Fill>
   bool add_item(Item item, Fill fill);
 
@@ -160,13 +167,13 @@ LetterContents contents_of(std::span<const std::byte> letter) noexcept;
 class LetterReader {
  public:
   enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts,
-                    kRequestFailed, kLeftOut };
+                    kRequestFailed, kLeftOut, kPastReadings };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
   TensorName tensor_name;
   CounterName counter_name;
-  CounterReadings counter_readings;
+  CounterReadings counter_readings;  ///< past ones, too
   ViewPart view_part;
   Notice notice;
   Interval interval;

@@ -50,6 +50,7 @@ bool StepTalk::begin(std::int64_t step) noexcept {
     is_spoiled_ = true;
     return false;
   }
+  if (capture_ != nullptr) capture_->read_counters();
   const std::uint64_t now_ns = clock::monotonic_ns();
   step_ns_ = begin_ns_ == 0 ? 0 : now_ns - begin_ns_;
   begin_ns_ = now_ns;
@@ -62,7 +63,10 @@ bool StepTalk::begin(std::int64_t step) noexcept {
 
 std::vector<std::size_t> StepTalk::block_sizes(std::int32_t world_size) {
   std::vector<std::size_t> sizes;
-  if (capture_ != nullptr) tail_ranks_ = static_cast<std::uint32_t>(std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
+  if (capture_ != nullptr) {
+    capture_->follow_counters(static_cast<std::size_t>(std::max(world_size, 1)));
+    tail_ranks_ = static_cast<std::uint32_t>(std::clamp(world_size, 1, static_cast<std::int32_t>(kMostLiveRanks)));
+  }
   for (std::uint32_t slots = kLeastSlots; slots <= kMostSlots; slots *= 2) sizes.push_back(bytes_of_block(slots, tail_ranks_));
   return sizes;
 }

@@ -96,6 +96,7 @@ class OfATrainingGpt(unittest.TestCase):
         loss = next(id_ for id_, counter in self.viewer.counters.items() if counter["name"] == "loss")
         seen = {step: value for (step, id_), value in self.viewer.series("counters").items() if id_ == loss}
         self.assertGreater(len(seen), 100)
+        self.assertEqual(min(seen), min(printed), "the curve begins with the run, though nobody looked then")
         for step, value in seen.items():
             self.assertAlmostEqual(value, printed[step], delta=1e-4 * printed[step])
 

@@ -1,0 +1,55 @@
+#include <algorithm>
+#include <new>
+
+#include "core/hooks/hooks.h"
+#include "core/hooks/refusals.h"
+#include "plugin/tensors/capture.h"
+#include "plugin/tensors/tensor_choice.h"
+
+/// What Capture does with the program's counters.
+namespace megascope::tensors {
+
+void Capture::follow_counters(std::size_t ranks) {
+  {
+    const std::lock_guard lock(mutex_);
+    past_.share_with(ranks);
+  }
+  hooks::show_counters(this);
+}
+
+void Capture::set(CounterId counter, double value) noexcept { slots_.set(counter, hooks::current_step(), value); }
+
+void Capture::read_counters() noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    const CounterId end = slots_.end();
+    for (CounterId counter = 0; counter < end; ++counter) {
+      const std::optional<CounterSlots::Reading> reading = slots_.take(counter);
+      if (reading) past_.set(counter, reading->step, reading->value);
+    }
+  } catch (const std::bad_alloc&) {
+    hooks::refuse(LossCause::kRefused, "there is no memory for a counter's value");
+  }
+}
+
+/// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under ours.
+void Capture::learn_counters() {
+  std::vector<CounterId> unknown;
+  {
+    const std::lock_guard lock(mutex_);
+    if (wants_counters_) unknown = past_.unknown();
+  }
+  for (const CounterId counter : unknown) learn(counter, hooks::counter_name(counter), hooks::counter_unit(counter));
+}
+
+void Capture::learn(CounterId counter, const std::string& name, const std::string& unit) {
+  const std::lock_guard lock(mutex_);
+  const bool is_wanted = std::ranges::any_of(state_->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
+  if (is_wanted && !past_.is_named(counter)) {
+    if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit})) return;  // the next time
+    past_.name(counter);
+  }
+  past_.want(counter, is_wanted);
+}
+
+}  // namespace megascope::tensors

@@ -1,0 +1,136 @@
+#include "plugin/tensors/counter_past.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace megascope::tensors {
+
+void CounterPast::share_with(std::size_t ranks) {
+  most_ = kMostOfAllRanks / std::max<std::size_t>(ranks, 1);
+  make_room();
+}
+
+CounterPast::Counter& CounterPast::at(CounterId counter) {
+  if (counter >= counters_.size()) counters_.resize(counter + std::size_t{1});
+  return counters_[counter];
+}
+
+void CounterPast::set(CounterId id, std::int64_t step, double value) {
+  Counter& counter = at(id);
+  if (counter.set_count == 0) {
+    ++used_;
+    make_room();
+  }
+  const bool is_same_step = !counter.kept.empty() && counter.kept.back().step == step;
+  const bool is_later = counter.kept.empty() || counter.kept.back().step < step;
+  if (is_same_step) counter.kept.back().value = value;
+  else if (is_later && counter.set_count % counter.stride == 0) counter.kept.push_back({step, value});
+  thin(counter);
+  ++counter.set_count;
+  counter.newest = {step, value};
+  counter.has_new = true;
+}
+
+void CounterPast::make_room() {
+  const std::size_t most = std::bit_floor(std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
+  if (most == most_of_one_) return;
+  most_of_one_ = most;
+  for (Counter& counter : counters_) thin(counter);
+}
+
+void CounterPast::thin(Counter& counter) const {
+  std::vector<Sample>& kept = counter.kept;
+  while (kept.size() > most_of_one_) {
+    for (std::size_t i = 0; 2 * i < kept.size(); ++i) kept[i] = kept[2 * i];
+    kept.resize((kept.size() + 1) / 2);
+    counter.stride *= 2;
+  }
+}
+
+std::vector<CounterId> CounterPast::unknown() const {
+  std::vector<CounterId> ids;
+  for (CounterId id = 0; id < counters_.size(); ++id) {
+    if (counters_[id].set_count != 0 && !counters_[id].is_known) ids.push_back(id);
+  }
+  return ids;
+}
+
+void CounterPast::want(CounterId id, bool is_wanted) {
+  Counter& counter = counters_[id];
+  counter.is_known = true;
+  if (is_wanted == counter.is_wanted) return;
+  if (is_wanted) {
+    const bool is_newest_kept = !counter.kept.empty() && counter.kept.back().step == counter.newest.step;
+    counter.live_from = counter.newest.step + 1;
+    counter.has_new = counter.newest.step > counter.told && !is_newest_kept;
+  } else if (untold(counter).empty()) {
+    counter.told = counter.has_new ? counter.newest.step - 1 : counter.newest.step;
+  }
+  counter.is_wanted = is_wanted;
+}
+
+void CounterPast::forget_wishes() {
+  for (Counter& counter : counters_) counter.is_known = false;
+}
+
+void CounterPast::tell_again() {
+  for (Counter& counter : counters_) {
+    counter.is_known = counter.is_named = false;
+    counter.told = kNever;
+  }
+}
+
+std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
+  const auto first = std::ranges::upper_bound(counter.kept, counter.told, {}, &Sample::step);
+  const auto end = std::ranges::lower_bound(first, counter.kept.end(), counter.live_from, {}, &Sample::step);
+  return {first, end};
+}
+
+void CounterPast::put(LetterWriter& letter) {
+  put_new(letter);
+  put_past(letter);
+}
+
+void CounterPast::put_new(LetterWriter& letter) {
+  std::map<std::int64_t, CounterReadings> by_step;
+  for (CounterId id = 0; id < counters_.size(); ++id) {
+    Counter& counter = counters_[id];
+    if (!counter.has_new || !is_told(counter)) continue;
+    CounterReadings& readings = by_step[counter.newest.step];
+    readings.ids.push_back(id);
+    readings.values.push_back(counter.newest.value);
+  }
+  for (auto& [step, readings] : by_step) {
+    readings.step = step;
+    if (!letter.add(readings)) continue;  // unless it has a newer value by then, it is told with the next one
+    for (const CounterId id : readings.ids) counters_[id].has_new = false;
+  }
+}
+
+/// Of all that are behind as many values each, so that curves grow together.
+std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
+  std::vector<CounterId> behind;
+  for (CounterId id = 0; id < counters_.size() && behind.size() < kMostInALetter; ++id) {
+    if (is_told(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
+  }
+  std::map<std::int64_t, CounterReadings> by_step;
+  for (const CounterId id : behind) {
+    const std::span<const Sample> samples = untold(counters_[id]);
+    for (const Sample& sample : samples.first(std::min(samples.size(), kMostInALetter / behind.size()))) {
+      CounterReadings& readings = by_step[sample.step];
+      readings.ids.push_back(id);
+      readings.values.push_back(sample.value);
+    }
+  }
+  return by_step;
+}
+
+void CounterPast::put_past(LetterWriter& letter) {
+  for (auto& [step, readings] : oldest_untold()) {
+    PastReadings past{{.step = step, .ids = readings.ids, .values = readings.values}};
+    if (!letter.add(past)) return;
+    for (const CounterId id : readings.ids) counters_[id].told = step;
+  }
+}
+
+}  // namespace megascope::tensors

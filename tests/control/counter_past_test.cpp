@@ -1,0 +1,226 @@
+#include "plugin/tensors/counter_past.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "plugin/tensors/counter_slots.h"
+
+namespace megascope::tensors {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+using Curve = std::map<std::int64_t, double>;
+
+/// A rank's counters, and what rank 0 has of them.
+struct Told {
+  CounterPast past;
+  std::map<CounterId, Curve> curves;
+  std::size_t most_values = 0;  ///< of a letter
+  int twice = 0;
+
+  void want(CounterId counter) {
+    past.want(counter, true);
+    past.name(counter);
+  }
+  /// False: it had nothing.
+  bool letter(std::size_t room = kMostLetterBytes) {
+    LetterWriter writer(room);
+    past.put(writer);
+    const std::vector<std::byte> bytes = writer.take();
+    LetterReader reader(bytes);
+    std::size_t values = 0;
+    for (auto item = reader.next(); item != LetterReader::Item::kEnd; item = reader.next()) {
+      EXPECT_TRUE(item == LetterReader::Item::kCounterReadings || item == LetterReader::Item::kPastReadings);
+      const CounterReadings& readings = reader.counter_readings;
+      for (std::size_t i = 0; i < readings.ids.size(); ++i) twice += curves[readings.ids[i]].insert_or_assign(readings.step, readings.values[i]).second ? 0 : 1;
+      values += readings.ids.size();
+    }
+    most_values = std::max(most_values, values);
+    return values != 0;
+  }
+};
+
+TEST(CounterPast, TellsWhatWasBeforeAnybodyLooked) {
+  Told told;
+  for (std::int64_t step = 0; step < 10; ++step) told.past.set(3, step, static_cast<double>(step) * 2);
+  EXPECT_FALSE(told.letter()) << "nobody looks";
+  told.want(3);
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[3].size(), 10U);
+  EXPECT_EQ(told.curves[3].at(7), 14.0);
+  told.past.set(3, 10, 5.0);
+  EXPECT_TRUE(told.letter());
+  EXPECT_EQ(told.curves[3].at(10), 5.0);
+  EXPECT_FALSE(told.letter());
+  EXPECT_EQ(told.twice, 0);
+}
+
+TEST(CounterPast, NewValuesComeBesideTheOldOnesAndEachOnce) {
+  Told told;
+  constexpr int kCounters = 100;
+  const auto set_all = [&](std::int64_t step) {
+    for (CounterId id = 0; id < kCounters; ++id) told.past.set(id, step, static_cast<double>(step) + id);
+  };
+  for (std::int64_t step = 0; step < 900; ++step) set_all(step);
+  for (CounterId id = 0; id < kCounters; ++id) told.want(id);
+  int letters = 0;
+  std::int64_t step = 900;
+  for (; letters == 0 || told.curves[0].size() < static_cast<std::size_t>(step); ++letters, ++step) {
+    set_all(step);
+    ASSERT_TRUE(told.letter());
+    EXPECT_TRUE(told.curves[99].contains(step)) << "the newest is not held up by the past";
+    ASSERT_LT(letters, 50);
+  }
+  EXPECT_GT(letters, 5) << "90,000 values are not told at once";
+  EXPECT_LE(told.most_values, CounterPast::kMostInALetter + kCounters);
+  EXPECT_EQ(told.twice, 0);
+  for (const auto& [id, curve] : told.curves) EXPECT_EQ(curve.size(), static_cast<std::size_t>(step)) << id;
+}
+
+TEST(CounterPast, OfLongRunsValuesAreEvenlyThinned) {
+  Told told;
+  for (std::int64_t step = 0; step < 100'000; ++step) told.past.set(0, step, std::sqrt(static_cast<double>(step)));
+  told.want(0);
+  while (told.letter()) {
+  }
+  const Curve& curve = told.curves[0];
+  EXPECT_GT(curve.size(), CounterPast::kMostOfOne / 2);
+  EXPECT_LE(curve.size(), CounterPast::kMostOfOne + 1);
+  EXPECT_EQ(curve.begin()->first, 0);
+  EXPECT_EQ(curve.rbegin()->first, 99'999) << "the newest";
+  std::int64_t before = -128;
+  for (auto at = curve.begin(); std::next(at) != curve.end(); ++at) {
+    EXPECT_EQ(at->first - before, 128);
+    EXPECT_EQ(at->second, std::sqrt(static_cast<double>(at->first)));
+    before = at->first;
+  }
+}
+
+TEST(CounterPast, OfManyCountersFewerValuesAreKept) {
+  Told told;
+  told.past.share_with(64);  // 8192 values for this rank
+  for (std::int64_t step = 0; step < 2000; ++step) {
+    for (CounterId id = 0; id < 100; ++id) told.past.set(id, step, 1.0);
+  }
+  for (CounterId id = 0; id < 100; ++id) told.want(id);
+  while (told.letter()) {
+  }
+  std::size_t values = 0;
+  for (const auto& [id, curve] : told.curves) values += curve.size();
+  EXPECT_EQ(told.curves.size(), 100U);
+  EXPECT_LE(values, CounterPast::kMostOfAllRanks / 64 + 100);
+  EXPECT_GE(values, CounterPast::kMostOfAllRanks / 64 / 4);
+}
+
+TEST(CounterPast, WhatNobodyLookedAtInBetweenComesWhenSomebodyDoesAgain) {
+  Told told;
+  const auto set = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t step = begin; step < end; ++step) {
+      told.past.set(0, step, static_cast<double>(step));
+      (void)told.letter();
+    }
+  };
+  set(0, 5);
+  told.want(0);
+  set(5, 10);
+  told.past.want(0, false);
+  set(10, 20);
+  EXPECT_EQ(told.curves[0].size(), 10U);
+  told.past.want(0, true);
+  set(20, 22);
+  EXPECT_EQ(told.curves[0].size(), 22U);
+  EXPECT_EQ(told.twice, 0);
+}
+
+TEST(CounterPast, WhatWasLostIsToldAgain) {
+  Told told;
+  for (std::int64_t step = 0; step < 6; ++step) told.past.set(0, step, 1.0);
+  told.want(0);
+  ASSERT_TRUE(told.letter());
+  told.curves.clear();  // rank 0 had no room for it
+  told.past.tell_again();
+  EXPECT_FALSE(told.letter()) << "before its name";
+  EXPECT_THAT(told.past.unknown(), ElementsAre(0));
+  told.want(0);
+  (void)told.letter();
+  EXPECT_GE(told.curves[0].size(), 5U);
+}
+
+TEST(CounterPast, WhatHasNoRoomIsInTheNextLetter) {
+  Told told;
+  for (std::int64_t step = 0; step < 20; ++step) told.past.set(0, step, 1.0);
+  told.want(0);
+  int letters = 0;
+  while (told.letter(200)) ++letters;
+  EXPECT_GT(letters, 3);
+  EXPECT_EQ(told.curves[0].size(), 20U);
+}
+
+TEST(CounterPast, AValueThatIsSetAgainInItsStepIsTheLastOne) {
+  Told told;
+  told.past.set(0, 1, 1.0);
+  told.past.set(0, 1, 2.0);
+  told.past.set(0, 0, 9.0);  // back in time: a second pass
+  told.want(0);
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[0].at(0), 9.0) << "the newest";
+  told.past.set(0, 2, 3.0);
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[0].at(2), 3.0);
+}
+
+TEST(CounterSlots, GiveTheLastValueOfEach) {
+  CounterSlots slots;
+  EXPECT_EQ(slots.end(), 0U);
+  slots.set(7, -1, 1.5);
+  slots.set(7, 4, 2.5);
+  slots.set(CounterSlots::kMost, 4, 2.5);
+  EXPECT_EQ(slots.end(), 8U);
+  const auto reading = slots.take(7);
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_EQ(reading->step, 4);
+  EXPECT_EQ(reading->value, 2.5);
+  EXPECT_FALSE(slots.take(7).has_value());
+  EXPECT_FALSE(slots.take(6).has_value());
+  slots.set(7, 5, 2.5);
+  EXPECT_EQ(slots.take(7)->step, 5) << "the same value in a later step is news";
+  slots.set(7, 5, std::nan(""));
+  EXPECT_TRUE(slots.take(7).has_value());
+  EXPECT_FALSE(slots.take(7).has_value()) << "NaN is like itself";
+}
+
+TEST(CounterSlots, AreSetByAllThreads) {
+  CounterSlots slots;
+  std::vector<std::jthread> threads;
+  for (CounterId id = 0; id < 4; ++id) {
+    threads.emplace_back([&slots, id] {
+      for (std::int64_t step = 0; step < 20'000; ++step) slots.set(id, step, static_cast<double>(step));
+    });
+  }
+  std::array<std::int64_t, 4> last{-1, -1, -1, -1};
+  for (int round = 0; round < 10'000; ++round) {
+    for (CounterId id = 0; id < slots.end(); ++id) {
+      const auto reading = slots.take(id);
+      if (!reading) continue;
+      EXPECT_GE(reading->step, last[id]);
+      last[id] = reading->step;
+    }
+  }
+  threads.clear();
+  for (CounterId id = 0; id < 4; ++id) {
+    const auto reading = slots.take(id);
+    EXPECT_EQ(reading ? reading->step : last[id], 19'999);
+  }
+}
+
+}  // namespace
+}  // namespace megascope::tensors
