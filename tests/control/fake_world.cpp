@@ -6,9 +6,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <vector>
 
 #include "mpi_layer/abi.h"
@@ -49,9 +51,9 @@ struct Sending {
   const void* data;
   std::size_t bytes;
   int tag;
+  bool is_sent;
 };
 std::vector<Sending> g_sendings;
-std::size_t g_sent = 0;  ///< of these, in order
 struct Receiving {
   void* data;
   std::size_t bytes;
@@ -60,6 +62,12 @@ struct Receiving {
   bool is_done;
 };
 std::vector<Receiving> g_receivings;  ///< in the order in which they were posted
+struct Unexpected {
+  int from;
+  int tag;
+  std::vector<std::byte> bytes;
+};
+std::list<Unexpected> g_unexpected;  ///< that no receive has taken, in the order in which they came
 
 }  // namespace
 
@@ -137,44 +145,52 @@ struct FakeTwins {
   static int Isend(const void* data, int bytes, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request* request) {
     if (g_fake->fails(Fn::Isend)) return MPI_ERR_OTHER;
     *request = handle_of<MPI_Request>(kFirstMail + kDistance * g_sendings.size());
-    g_sendings.push_back({data, static_cast<std::size_t>(bytes), tag});
+    g_sendings.push_back({data, static_cast<std::size_t>(bytes), tag, false});
     return MPI_SUCCESS;
   }
-  /// As far as there is room on the way. A message goes with its tag before it.
-  static void send_on() {
-    while (g_sent < g_sendings.size()) {
-      Sending& next = g_sendings[g_sent];
-      iovec parts[] = {{&next.tag, sizeof next.tag}, {const_cast<void*>(next.data), next.bytes}};
-      msghdr packet{};
-      packet.msg_iov = parts;
-      packet.msg_iovlen = 2;
-      if (sendmsg(g_fake->mail_[g_fake->rank_], &packet, MSG_DONTWAIT) < 0) return;
-      ++g_sent;
-    }
-  }
-  /// Of the message that is next from there. -1: there is none.
-  static ssize_t peek(int from, int& tag) {
-    const ssize_t bytes = recv(g_fake->mail_ends_[from], &tag, sizeof tag, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
-    return bytes <= 0 ? -1 : bytes - static_cast<ssize_t>(sizeof tag);
-  }
-  static bool take(Receiving& receiving) {
-    int tag = 0;
-    iovec parts[] = {{&tag, sizeof tag}, {receiving.data, receiving.bytes}};
+  /// A message goes with its tag before it. False: there is no room on the way.
+  static bool send_one(Sending& next) {
+    iovec parts[] = {{&next.tag, sizeof next.tag}, {const_cast<void*>(next.data), next.bytes}};
     msghdr packet{};
     packet.msg_iov = parts;
     packet.msg_iovlen = 2;
-    const ssize_t bytes = recvmsg(g_fake->mail_ends_[receiving.from], &packet, 0);
-    if (bytes < 0 || (packet.msg_flags & MSG_TRUNC) != 0) return false;
-    receiving.bytes = static_cast<std::size_t>(bytes) - sizeof tag;
+    return next.is_sent = sendmsg(g_fake->mail_[g_fake->rank_], &packet, MSG_DONTWAIT) >= 0;
+  }
+  /// Messages of one tag keep their order, which is all that MPI promises: those of tag 0 go last.
+  static void send_on() {
+    for (const bool is_last : {false, true}) {
+      for (Sending& next : g_sendings) {
+        if (!next.is_sent && (next.tag == 0) == is_last && !send_one(next)) return;
+      }
+    }
+  }
+  /// What has come from there is read, whoever it is for.
+  static bool read_on(int from) {
+    for (;;) {
+      ssize_t size = recv(g_fake->mail_ends_[from], nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+      if (size < 0) return errno == EAGAIN;
+      Unexpected& message = g_unexpected.emplace_back(Unexpected{from, 0, std::vector<std::byte>(static_cast<std::size_t>(size) - sizeof(int))});
+      iovec parts[] = {{&message.tag, sizeof message.tag}, {message.bytes.data(), message.bytes.size()}};
+      msghdr packet{};
+      packet.msg_iov = parts;
+      packet.msg_iovlen = 2;
+      if (recvmsg(g_fake->mail_ends_[from], &packet, 0) != size) return false;
+    }
+  }
+  static bool take(Receiving& receiving, std::list<Unexpected>::iterator message) {
+    if (message->bytes.size() > receiving.bytes) return false;
+    std::ranges::copy(message->bytes, static_cast<std::byte*>(receiving.data));
+    receiving.bytes = message->bytes.size();
+    g_unexpected.erase(message);
     return receiving.is_done = true;
   }
   /// Posted receives take what has come for them.
   static bool receive_on(int from) {
+    if (!read_on(from)) return false;
     for (Receiving& receiving : g_receivings) {
-      int tag = 0;
       if (receiving.is_done || receiving.from != from) continue;
-      if (peek(from, tag) < 0 || tag != receiving.tag) return true;
-      if (!take(receiving)) return false;
+      const auto message = std::ranges::find_if(g_unexpected, [&](const Unexpected& one) { return one.from == from && one.tag == receiving.tag; });
+      if (message != g_unexpected.end() && !take(receiving, message)) return false;
     }
     return true;
   }
@@ -182,15 +198,14 @@ struct FakeTwins {
     *is_there = 0;
     if (g_fake->fails(Fn::Improbe)) return MPI_ERR_OTHER;
     for (int from = 1; from < FakeWorld::kRanks; ++from) {
-      int tag = 0;
       if (!receive_on(from)) return MPI_ERR_OTHER;
-      const ssize_t bytes = peek(from, tag);
-      if (bytes < 0) continue;
+      const auto next = std::ranges::find(g_unexpected, from, &Unexpected::from);
+      if (next == g_unexpected.end()) continue;
       *is_there = 1;
       *message = handle_of<MPI_Message>(kFirstMessage + kDistance * static_cast<std::uint64_t>(from));
       status->MPI_SOURCE = from;
-      status->MPI_TAG = tag;
-      mpi::set_received_bytes(*status, static_cast<std::uint64_t>(bytes));
+      status->MPI_TAG = next->tag;
+      mpi::set_received_bytes(*status, next->bytes.size());
       return MPI_SUCCESS;
     }
     return MPI_SUCCESS;
@@ -201,7 +216,7 @@ struct FakeTwins {
   }
   static int Imrecv(void* data, int bytes, MPI_Datatype, MPI_Message* message, MPI_Request* request) {
     post({data, static_cast<std::size_t>(bytes), static_cast<int>((key_of(*message) - kFirstMessage) / kDistance), -1, false}, request);
-    return take(g_receivings.back()) ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return take(g_receivings.back(), std::ranges::find(g_unexpected, g_receivings.back().from, &Unexpected::from)) ? MPI_SUCCESS : MPI_ERR_OTHER;
   }
   static int Irecv(void* data, int bytes, MPI_Datatype, int from, int tag, MPI_Comm, MPI_Request* request) {
     post({data, static_cast<std::size_t>(bytes), from, tag, false}, request);
@@ -228,7 +243,7 @@ struct FakeTwins {
     }
     if (key_of(*request) >= kFirstMail) {
       send_on();
-      *is_done = g_sent > (key_of(*request) - kFirstMail) / kDistance ? 1 : 0;
+      *is_done = g_sendings[(key_of(*request) - kFirstMail) / kDistance].is_sent ? 1 : 0;
       return MPI_SUCCESS;
     }
     const std::size_t round = (key_of(*request) - kFirstRequest) / kDistance;
