@@ -16,7 +16,7 @@ export class StatisticsTable {
       this.columns = [...frame.columns];
     }
     this.makeRoom(frame.ids);
-    frame.steps.forEach((step) => this.axis.place(step));
+    this.axis.placeAll(frame.steps);
     const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after all: the oldest may have given way
     const c = frame.ids.length;
     for (let t = 0; t < c; t++) {
@@ -41,10 +41,11 @@ export class StatisticsTable {
   ids(): number[] {
     return [...this.first.keys()];
   }
+  /** NaN: not known. index: in the axis, or -1. */
   value(id: number, column: string, index: number): number {
     const first = this.first.get(id);
     const position = this.columns.indexOf(column);
-    return first === undefined || position < 0 ? NaN : this.axis.columnData(first + position)[index];
+    return first === undefined || position < 0 || index < 0 ? NaN : this.axis.columnData(first + position)[index];
   }
 
   /**
