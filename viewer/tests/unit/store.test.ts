@@ -123,6 +123,33 @@ describe("statistics", () => {
     expect(table.value(5, "norm", 2)).toBe(6.5);
     expect(table.value(99, "norm", 0)).toBeNaN();
   });
+  it("of a step that comes in two frames are those of both", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4, 5], [[9, 8, 9, NaN], [0, 0, 0, NaN], [0, 0, 0, NaN], [1.5, 2.5, 3.5, NaN]]));
+    table.add(statistics([2, 3], [4, 5], [[NaN, 8, 9, 8], [NaN, 0, 0, 0], [NaN, 0, 0, 0], [NaN, 4.5, 5.5, 6.5]]));
+    const { values, isKnown } = table.matrix([4, 5], "norm", 0, 3);
+    expect([...values]).toEqual([1.5, 3.5, 5.5, 2.5, 4.5, 6.5]);
+    expect([...isKnown]).toEqual([1, 1, 1, 1, 1, 1]);
+    expect([1, 2, 3].map((step) => table.value(4, "count", table.axis.find(step)))).toEqual([9, 9, 9]);
+  });
+  it("are NaN where that was told: the count is what tells", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4], [[9, 9], [0, 0], [0, 0], [1.5, 2.5]]));
+    table.add(statistics([1, 2], [4], [[9, NaN], [9, 0], [0, 0], [NaN, 7.5]]));
+    expect([0, 1].map((index) => table.value(4, "norm", index))).toEqual([NaN, 2.5]);
+    expect([0, 1].map((index) => table.value(4, "nan", index))).toEqual([9, 0]);
+    expect([...table.matrix([4], "norm", 0, 2).isKnown]).toEqual([1, 1]);
+  });
+  it("without counts are told where any number is", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4, 5], [[NaN, 1, 3, NaN], [NaN, 2, NaN, NaN]], ["mean", "norm"]));
+    table.add(statistics([2], [4, 5], [[NaN, 5], [NaN, NaN]], ["mean", "norm"]));
+    const { values, isKnown } = table.matrix([4, 5], "norm", 0, 2);
+    expect([...values]).toEqual([NaN, NaN, 2, NaN]);
+    expect([...isKnown]).toEqual([0, 1, 1, 1]);
+    expect([...table.matrix([4, 5], "mean", 0, 2).values]).toEqual([NaN, 3, 1, 5]);
+    expect([...table.matrix([4, 5], "max", 0, 2).isKnown]).toEqual([0, 0, 0, 0]);
+  });
   it("of a tensor whose name came late are in their steps, before those of others", () => {
     const told = (steps: number[], id: number) => statistics(steps, [id], [steps.map(() => 9), steps.map(() => 0), steps.map(() => 0), steps.map((step) => step + id)]);
     const table = new StatisticsTable();
