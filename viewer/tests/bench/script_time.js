@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { loopOf } from "../browser/chromium.js";
 import { startMock } from "../mock_server/server.js";
 import { scriptOfFrames, spread, traced } from "./trace.js";
 
@@ -32,13 +33,6 @@ async function generate(page, mock, tokens) {
   }
 }
 
-/** The page's own measure begins anew. */
-const forgetCost = (page) =>
-  page.evaluate(() => {
-    const { provides } = document.querySelector("#app").__vue_app__._context;
-    for (const key of Object.getOwnPropertySymbols(provides)) provides[key].loop?.forgetCost();
-  });
-
 async function measure(browser, { name, hash, model, tokens = 0 }) {
   const mock = await startMock({ page: PAGE, isStill: true, ...model });
   mock.step(1000);
@@ -50,7 +44,7 @@ async function measure(browser, { name, hash, model, tokens = 0 }) {
   if (tokens) await generate(page, mock, tokens);
   mock.run(10);
   await page.waitForTimeout(2000);
-  await forgetCost(page);
+  await (await loopOf(page)).evaluate((loop) => loop.forgetCost());
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" }); // the CPU time of the page's thread, whatever else runs
   const now = async () => Object.fromEntries((await session.send("Performance.getMetrics")).metrics.map(({ name: key, value }) => [key, value]));
