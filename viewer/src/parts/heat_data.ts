@@ -26,13 +26,15 @@ export function rangeWithoutOutliers(values: Float32Array, isKnown: Uint8Array):
   const stride = Math.max(1, Math.floor(values.length / SAMPLE));
   const sample = new Float64Array(Math.ceil(values.length / stride));
   let sampled = 0;
-  let known = 0;
+  let untilNext = 1; // values that are known, until one goes into the sample
   let largest = -Infinity;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     if (value - value !== 0 || !isKnown[i]) continue;
     if (value > largest) largest = value;
-    if (known++ % stride === 0) sample[sampled++] = value;
+    if (--untilNext > 0) continue;
+    sample[sampled++] = value;
+    untilNext = stride;
   }
   if (sampled === 0) return { least: 0, most: 1, leastMagnitude: 1, isClipped: false };
   const sorted = sample.subarray(0, sampled).sort();

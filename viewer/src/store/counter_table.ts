@@ -35,15 +35,17 @@ export class CounterTable {
 
   add(frame: CountersFrame): void {
     const c = frame.ids.length;
+    const told: number[] = []; // rows in which the counter was set
     for (let column = 0; column < c; column++) {
       const series = this.seriesOf(frame.ids[column]);
       if (!series) continue;
       const { axis, value } = series;
-      for (let i = 0; i < frame.steps.length; i++) {
-        const now = frame.values[i * c + column];
-        if (Number.isNaN(now)) continue;
-        const index = axis.place(frame.steps[i]);
-        if (index >= 0) axis.columnData(value)[index] = now;
+      told.length = 0;
+      for (let i = 0; i < frame.steps.length; i++) if (!Number.isNaN(frame.values[i * c + column])) told.push(i);
+      axis.placeAll(told.map((i) => frame.steps[i]));
+      for (const i of told) {
+        const index = axis.find(frame.steps[i]);
+        if (index >= 0) axis.columnData(value)[index] = frame.values[i * c + column];
       }
     }
   }

@@ -207,9 +207,9 @@ export class Live {
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
+    this.loop.invalidate(frame.panel, readMs + performance.now() - begin); // first: the panel's scale is found before it is used
     if (ATTENTION_PANELS.includes(frame.panel)) this.loop.invalidate("attention");
     else if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
-    this.loop.invalidate(frame.panel, readMs + performance.now() - begin);
   }
 
   private heard(reply: Extract<ServerMessage, { type: "reply" }>): void {

@@ -1,6 +1,7 @@
 import type { StatisticsFrame } from "../protocol/frame";
 import { StepAxis } from "./step_axis";
 
+type Numbers = Float32Array | Float64Array;
 const MOST_STEPS = 10000;
 const MOST_NUMBERS = 8 << 20;
 
@@ -16,17 +17,9 @@ export class StatisticsTable {
       this.columns = [...frame.columns];
     }
     this.makeRoom(frame.ids);
-    frame.steps.forEach((step) => this.axis.place(step));
+    this.axis.placeAll(frame.steps);
     const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after all: the oldest may have given way
-    const c = frame.ids.length;
-    for (let t = 0; t < c; t++) {
-      const first = this.first.get(frame.ids[t]) as number;
-      frame.columns.forEach((name, k) => {
-        const target = this.axis.columnData(first + this.columns.indexOf(name));
-        const values = frame.values[k];
-        for (let i = 0; i < places.length; i++) if (places[i] >= 0) target[places[i]] = values[i * c + t];
-      });
-    }
+    frame.ids.forEach((id, t) => this.fill(this.first.get(id) as number, frame, t, places));
   }
 
   clear(): void {
@@ -41,10 +34,11 @@ export class StatisticsTable {
   ids(): number[] {
     return [...this.first.keys()];
   }
+  /** NaN: not known. index: in the axis, or -1. */
   value(id: number, column: string, index: number): number {
     const first = this.first.get(id);
     const position = this.columns.indexOf(column);
-    return first === undefined || position < 0 ? NaN : this.axis.columnData(first + position)[index];
+    return first === undefined || position < 0 || index < 0 ? NaN : this.axis.columnData(first + position)[index];
   }
 
   /**
@@ -59,22 +53,37 @@ export class StatisticsTable {
     ids.forEach((id, row) => {
       const first = this.first.get(id);
       if (first === undefined) return;
-      const of = (name: string) => this.axis.columnData(first + this.columns.indexOf(name));
+      const of = (name: string): Numbers | undefined => (this.columns.includes(name) ? this.axis.columnData(first + this.columns.indexOf(name)) : undefined);
       const data = of(column);
-      const total = of("count");
-      const nan = of("nan");
-      const infinite = of("infinite");
+      if (!data) return;
+      const [total, nan, infinite] = [of("count"), of("nan"), of("infinite")];
+      const all = this.columns.map((name) => of(name) as Numbers);
       for (let i = 0; i < width; i++) {
         const index = from + i;
         const cell = row * width + i;
-        if (!(total[index] > 0)) continue;
+        const isCounted = total && !Number.isNaN(total[index]);
+        if (isCounted ? !(total[index] > 0) : !all.some((numbers) => !Number.isNaN(numbers[index]))) continue;
         isKnown[cell] = 1;
-        if (marks && nan[index] > 0) values[cell] = NaN;
-        else if (marks && infinite[index] > 0) values[cell] = Infinity;
+        if (marks && nan && nan[index] > 0) values[cell] = NaN;
+        else if (marks && infinite && infinite[index] > 0) values[cell] = Infinity;
         else values[cell] = data[index];
       }
     });
     return { values, isKnown };
+  }
+
+  /**
+   * One tensor's cells, its `t`-th in the frame. A frame is a matrix of steps and tensors: cells that nobody told are NaN in it, and
+   * what came before stays. What was told has a count; of a frame without counts, any number.
+   */
+  private fill(first: number, { columns, ids, values }: StatisticsFrame, t: number, places: number[]): void {
+    const counts = columns.indexOf("count");
+    const telling = counts >= 0 ? [values[counts]] : values;
+    const targets = columns.map((name) => this.axis.columnData(first + this.columns.indexOf(name)));
+    for (let i = 0, cell = t; i < places.length; i++, cell += ids.length) {
+      if (places[i] < 0 || telling.every((numbers) => Number.isNaN(numbers[cell]))) continue;
+      for (let k = 0; k < targets.length; k++) targets[k][places[i]] = values[k][cell];
+    }
   }
 
   private makeRoom(ids: Uint32Array): void {

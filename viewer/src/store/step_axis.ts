@@ -6,6 +6,17 @@ interface Column {
   data: Floats;
 }
 
+/** Leaves a gap of NaN before each of the places, which ascend, in `count` entries of `width` numbers. data has room for it. */
+function spread(data: Floats, width: number, count: number, places: number[]): void {
+  let end = count;
+  for (let i = places.length - 1; i >= 0; i--) {
+    const from = places[i];
+    data.copyWithin((from + i + 1) * width, from * width, end * width);
+    data.fill(NaN, (from + i) * width, (from + i + 1) * width);
+    end = from;
+  }
+}
+
 export class StepAxis {
   steps = new Float64Array(64);
   count = 0;
@@ -24,14 +35,28 @@ export class StepAxis {
     return this.columns[column].data;
   }
 
-  /** Index of a step: of the one that is there, or a new one behind all others. -1: older than what is there, and not there. */
+  /**
+   * Index of a step: of the one that is there, or a new one. A late one goes in between, which moves those behind it. -1: the axis is
+   * full, and the step is older than the oldest. An index is good until the next step is placed.
+   */
   place(step: number): number {
-    const last = this.count - 1;
-    if (last >= 0 && step <= this.steps[last]) return this.find(step);
+    if (this.count > 0 && step <= this.steps[this.count - 1]) {
+      if (this.find(step) < 0) this.insert([step]);
+      return this.find(step);
+    }
     if (this.count >= this.most) this.forgetOldest(Math.max(1, this.most >> 3));
-    if (this.count === this.steps.length) this.grow();
+    this.makeRoomFor(this.count + 1);
     this.steps[this.count] = step;
     return this.count++;
+  }
+
+  /** As place() of each, but those behind late ones are moved once for all of them. find() tells where they are. */
+  placeAll(steps: ArrayLike<number>): void {
+    const last = this.last();
+    const late = new Set<number>();
+    for (let i = 0; i < steps.length; i++) if (steps[i] < last && this.find(steps[i]) < 0) late.add(steps[i]);
+    if (late.size > 0) this.insert([...late].sort((a, b) => a - b));
+    for (let i = 0; i < steps.length; i++) if (!(steps[i] <= last)) this.place(steps[i]);
   }
 
   /** Index of the first step >= step; count where there is none. */
@@ -69,6 +94,23 @@ export class StepAxis {
     if (this.steps.length > 2 * this.most) this.resize(this.most);
   }
 
+  /** late: ascending, none of them there, each older than the last. Of all together the oldest are left out that do not fit. */
+  private insert(late: number[]): void {
+    let [excess, old, skipped] = [this.count + late.length - this.most, 0, 0];
+    for (; excess > 0; excess--) {
+      if (skipped < late.length && late[skipped] < this.steps[old]) skipped++;
+      else old++;
+    }
+    if (old > 0) this.forgetOldest(old);
+    const fitting = late.slice(skipped);
+    const places = fitting.map((step) => this.lowerBound(step));
+    this.makeRoomFor(this.count + fitting.length);
+    spread(this.steps, 1, this.count, places);
+    fitting.forEach((step, i) => (this.steps[places[i] + i] = step));
+    for (const { data, width } of this.columns) spread(data, width, this.count, places);
+    this.count += fitting.length;
+  }
+
   private forgetOldest(steps: number): void {
     this.steps.copyWithin(0, steps, this.count);
     for (const { data, width } of this.columns) {
@@ -78,8 +120,8 @@ export class StepAxis {
     this.count -= steps;
   }
 
-  private grow(): void {
-    this.resize(Math.min(this.steps.length * 2, Math.max(this.most, this.count + 1)));
+  private makeRoomFor(count: number): void {
+    if (count > this.steps.length) this.resize(Math.max(count, Math.min(this.steps.length * 2, this.most)));
   }
 
   /** size: at least count. */

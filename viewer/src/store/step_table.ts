@@ -23,10 +23,9 @@ export class StepTable {
 
   add(frame: StepsFrame): void {
     if (frame.ranks !== this.ranks || frame.columns.some((name) => !this.columns.has(name))) this.begin(frame);
-    const n = frame.steps.length;
-    for (let i = 0; i < n; i++) {
-      if (frame.steps[i] < 0) continue; // what was before the first step is none
-      const index = this.axis.place(frame.steps[i]);
+    this.axis.placeAll(frame.steps.filter((step) => step >= 0)); // what was before the first step is none
+    for (let i = 0; i < frame.steps.length; i++) {
+      const index = this.axis.find(frame.steps[i]);
       if (index < 0) continue;
       this.axis.columnData(this.began)[index] = frame.beganMs[i];
       frame.columns.forEach((name, c) => {
@@ -60,10 +59,11 @@ export class StepTable {
     return this.axis.columnData(this.summary[2]);
   }
 
+  /** NaN: not known. index: in the axis, or -1. */
   at(index: number, rank: number): RankTimes {
     const of = (name: string): number => {
       const column = this.columns.get(name);
-      return column === undefined ? NaN : this.axis.columnData(column)[index * this.ranks + rank];
+      return column === undefined || index < 0 ? NaN : this.axis.columnData(column)[index * this.ranks + rank];
     };
     const stepMs = of("step_ms");
     const mpiMs = of("mpi_ms");

@@ -65,25 +65,35 @@ function extremesOfFloats(elements: Float32Array): Extremes {
   return { least, most, leastMagnitude, nan, infinite };
 }
 
-/** By their bits, which without the sign are in the order of magnitudes. */
+const INFINITY = 0x7c00; // and behind it, NaN
+
+/** By their bits, which are in the order of magnitudes among those of one sign. No branch depends on signs, which are random. */
 function extremesOfHalves(elements: Uint16Array, scale: number): Extremes {
-  const infinity = 0x7c00;
-  let [least, most, leastMagnitude, nan, infinite] = [infinity, -infinity, infinity, 0, 0];
+  let largestSigned = -0x8000; // of the bits as a signed integer: the largest positive number, if there is one
+  let largest = 0; // of the bits: the negative number that is farthest from 0, if there is one
+  let least = 0xffff; // of the bits: of those of one sign the nearest to 0
+  let besideZero = 0xffff; // the least magnitude less one, which of 0 is the largest
+  let [nan, infinite] = [0, 0];
   for (let i = 0; i < elements.length; i++) {
-    const magnitude = elements[i] & 0x7fff;
-    if (magnitude >= infinity) {
-      if (magnitude > infinity) nan++;
+    const bits = elements[i];
+    const magnitude = bits & 0x7fff;
+    if (magnitude >= INFINITY) {
+      if (magnitude > INFINITY) nan++;
       else infinite++;
       continue;
     }
-    const signed = elements[i] > 0x7fff ? -magnitude : magnitude;
-    if (signed < least) least = signed;
-    if (signed > most) most = signed;
-    if (magnitude < leastMagnitude && magnitude > 0) leastMagnitude = magnitude;
+    const signed = (bits << 16) >> 16;
+    const lessOne = (magnitude - 1) & 0xffff;
+    if (signed > largestSigned) largestSigned = signed;
+    if (bits > largest) largest = bits;
+    if (bits < least) least = bits;
+    if (lessOne < besideZero) besideZero = lessOne;
   }
+  if (nan + infinite === elements.length) return { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan, infinite };
   const table = halfTable();
-  const value = (signed: number): number => (signed < 0 ? -table[-signed] : table[signed]) * scale;
-  return { least: value(least), most: value(most), leastMagnitude: value(leastMagnitude), nan, infinite };
+  const lowest = table[largest > 0x7fff ? largest : least];
+  const highest = table[largestSigned >= 0 ? largestSigned : least];
+  return { least: lowest * scale, most: highest * scale, leastMagnitude: table[Math.min(besideZero + 1, INFINITY)] * scale, nan, infinite };
 }
 
 export function joined(all: Iterable<Extremes>): Extremes {

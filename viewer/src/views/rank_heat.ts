@@ -16,6 +16,7 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
   const [from, to] = live.shown(axis);
   if (to <= from || ranks === 0) return null;
   const { values, isKnown } = live.steps.matrix(what, from, to);
+  const steps = axis.steps.slice(from, to); // what is told of a cell is of what was drawn, wherever the axis has it by then
   const range = rangeWithoutOutliers(values, isKnown);
   const step = live.url.step < 0 ? -1 : axis.lowerBound(live.url.step);
   const isShown = step >= from && step < to && axis.steps[step] === live.url.step;
@@ -24,11 +25,11 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
     scale: scaleFor("linear", range, isSymmetric(live.url.palette)),
     isClipped: range.isClipped,
     rowNames: Array.from({ length: ranks }, (_, rank) => String(rank)),
-    steps: axis.steps.subarray(from, to),
+    steps,
     marked: isShown ? { row: live.url.rank, column: step - from } : undefined,
     describe: (row, column) => {
-      const times = live.steps.at(from + column, row);
-      return `rank ${row}, step ${axis.steps[from + column]}: compute ${duration(times.computeMs)}, in MPI ${duration(times.mpiMs)}`;
+      const times = live.steps.at(axis.find(steps[column]), row);
+      return `rank ${row}, step ${steps[column]}: compute ${duration(times.computeMs)}, in MPI ${duration(times.mpiMs)}`;
     },
   };
 }

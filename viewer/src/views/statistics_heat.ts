@@ -7,7 +7,6 @@ import type { Live } from "../store/live";
 
 export interface StatisticsHeat extends HeatData {
   ids: number[];
-  from: number;
   nan: number; // of the last step shown, all tensors together
   infinite: number;
 }
@@ -29,6 +28,7 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
   if (to <= from || ids.length === 0) return null;
   const { column } = live.url;
   const { values, isKnown } = live.statistics.matrix(ids, column, from, to);
+  const steps = axis.steps.slice(from, to); // what is told of a cell is of what was drawn, wherever the axis has it by then
   const matrix = { rows: ids.length, columns: to - from, values, isKnown };
   const layers = ids.map((id) => live.tensors.get(id)?.layer ?? -1);
   const isByLayer = new Set(layers).size === layers.length && layers.every((layer) => layer >= 0);
@@ -38,21 +38,21 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
   return {
     cells: cellsOf(matrix),
     ids,
-    from,
     scale: scaleFor(live.url.scale, rangeOf(matrix), isSymmetric(live.url.palette)),
     rowNames: ids.map((_, row) => (isByLayer ? String(layers[row]) : nameOf(row))),
-    steps: axis.steps.subarray(from, to),
+    steps,
     marked: live.url.step >= 0 && step >= from && step < to && axis.steps[step] === live.url.step ? { row: -1, column: step - from } : undefined,
     nan: sum("nan"),
     infinite: sum("infinite"),
-    describe: (row, index) => describe(live, ids[row], nameOf(row), layers[row], from + index),
+    describe: (row, index) => describe(live, ids[row], nameOf(row), layers[row], steps[index]),
   };
 }
 
-function describe(live: Live, id: number, name: string, layer: number, index: number): string {
+function describe(live: Live, id: number, name: string, layer: number, step: number): string {
   const { statistics } = live;
+  const index = statistics.axis.find(step);
   const of = (column: string): number => statistics.value(id, column, index);
-  const where = `${name}${layer >= 0 ? `, layer ${layer}` : ""}, step ${statistics.axis.steps[index]}`;
+  const where = `${name}${layer >= 0 ? `, layer ${layer}` : ""}, step ${step}`;
   if (!(of("count") > 0)) return `${where}: not captured`;
   const numbers = ["min", "max", "mean", "norm"].filter((column) => statistics.columns.includes(column));
   const others = statistics.columns.filter((column) => !numbers.includes(column) && !["count", "nan", "infinite"].includes(column));

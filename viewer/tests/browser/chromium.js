@@ -30,3 +30,10 @@ export async function cursorTo(page, heat, row, columnsBack) {
   for (let i = 0; i < row; i++) await page.keyboard.press("ArrowDown");
   for (let i = 0; i < columnsBack; i++) await page.keyboard.press("ArrowLeft");
 }
+
+/** The page's loop of drawing, for evaluate(). */
+export const loopOf = (page) =>
+  page.evaluateHandle(() => {
+    const { provides } = document.querySelector("#app").__vue_app__._context;
+    return Object.getOwnPropertySymbols(provides).map((key) => provides[key].loop).find(Boolean);
+  });

@@ -307,6 +307,35 @@ describe.skipIf(missing)("the view of what the program generates", () => {
     await page.close();
   });
 
+  it("keeps the newest token in sight, or the one that was chosen", async () => {
+    const { page } = await open(browser, mock, "#view=generate&tokens=200");
+    await page.fill("[data-prompt]", "Long.\n".repeat(60));
+    await page.keyboard.press("Enter");
+    await phase(page, "waiting");
+    const inSight = (token: number) =>
+      page.evaluate((wanted) => {
+        const [list, one] = ["[role=listbox]", `#token-${wanted}`].map((name) => document.querySelector(name)!.getBoundingClientRect());
+        return one.top >= list.top && one.bottom <= list.bottom;
+      }, token);
+    const goOn = async (steps: number, count: number) => {
+      mock.step(steps);
+      await page.waitForSelector(`[role=listbox][data-count="${count}"]`);
+      await drawn(page);
+    };
+    await goOn(31, 390);
+    expect([await inSight(389), await inSight(0)]).toEqual([true, false]);
+    for (let count = 395; count <= 420; count += 5) await goOn(5, count);
+    expect(await inSight(419)).toBe(true);
+    await page.focus("[role=listbox]");
+    await page.keyboard.press("Home");
+    await goOn(60, 480);
+    expect([await inSight(0), await inSight(479)]).toEqual([true, false]);
+    await page.keyboard.press("End");
+    await drawn(page);
+    expect(await inSight(479)).toBe(true);
+    await page.close();
+  });
+
   it.each(["dark", "light"] as const)("fits into 1280 × 720 in %s, with a text that is longer than its panel", async (theme) => {
     mock.step(3000); // numbers of four digits
     const { page, problems } = await open(browser, mock, `#view=generate&theme=${theme}&tokens=200`);

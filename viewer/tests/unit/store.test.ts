@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { readFrame, type Frame } from "../../src/protocol/frame";
 import { CounterTable, MOST_SERIES } from "../../src/store/counter_table";
 import { StatisticsTable } from "../../src/store/statistics_table";
-import { StepAxis } from "../../src/store/step_axis";
 import { StepTable } from "../../src/store/step_table";
 import { extremesOf, joined, layoutOf, steadyRange, stripKey, TensorViews, unravel } from "../../src/store/tensor_views";
 import * as encode from "../mock_server/encode.js";
@@ -15,46 +14,6 @@ const stepsFrame = (steps: number[], stepMs: number[][], mpiMs: number[][]) =>
     encode.int64(steps), encode.float64(steps.map((step) => 1000 + step * 50)), encode.float32(stepMs.flat()), encode.float32(mpiMs.flat()),
     encode.float32(stepMs.flat().map(() => 0.5)),
   ]);
-
-describe("an axis of steps", () => {
-  it("keeps the newest with their columns", () => {
-    const axis = new StepAxis(100);
-    const column = axis.addColumn(2, false);
-    for (let step = 0; step < 1000; step++) {
-      const index = axis.place(step);
-      axis.columnData(column).set([step, -step], index * 2);
-    }
-    expect(axis.count).toBeLessThanOrEqual(100);
-    expect(axis.count).toBeGreaterThan(80);
-    expect(axis.last()).toBe(999);
-    const index = axis.lowerBound(950);
-    expect([axis.steps[index], ...axis.columnData(column).subarray(index * 2, index * 2 + 2)]).toEqual([950, 950, -950]);
-  });
-  it("finds steps that are there again, and refuses older ones", () => {
-    const axis = new StepAxis(100);
-    for (const step of [3, 5, 9]) axis.place(step);
-    expect([axis.place(5), axis.place(4), axis.place(10), axis.count]).toEqual([1, -1, 3, 4]);
-  });
-  it("that is to keep less gives back its memory, and keeps the newest", () => {
-    const axis = new StepAxis(10000);
-    const column = axis.addColumn(3, true);
-    for (let step = 0; step < 5000; step++) {
-      const index = axis.place(step);
-      axis.columnData(column).fill(step, index * 3, (index + 1) * 3);
-    }
-    axis.limit(100);
-    expect([axis.count, axis.first(), axis.last(), axis.steps.length, axis.columnData(column).length]).toEqual([100, 4900, 4999, 100, 300]);
-    expect([...axis.columnData(column).subarray(0, 4)]).toEqual([4900, 4900, 4900, 4901]);
-    expect(axis.place(5000)).toBeGreaterThan(80);
-  });
-  it("has NaN where a column came later or nothing was put", () => {
-    const axis = new StepAxis(50);
-    axis.place(1);
-    const column = axis.addColumn(1, true);
-    for (let step = 2; step < 200; step++) axis.place(step);
-    expect(axis.columnData(column).subarray(0, axis.count).every(Number.isNaN)).toBe(true);
-  });
-});
 
 describe("times of steps", () => {
   const table = new StepTable();
@@ -81,6 +40,15 @@ describe("times of steps", () => {
     sparse.add(stepsFrame([0, 4, 8], [[1], [1], [1]], [[0], [0], [0]]));
     expect([sparse.rate(0, 10), sparse.rate(2, 10), sparse.rate(2, 1)]).toEqual([NaN, 20, 20]);
   });
+  it("that come late are between the others, with their summary", () => {
+    const late = new StepTable();
+    late.add(stepsFrame([4, 8], [[4, 6], [8, 9]], [[1, 1], [1, 1]]));
+    late.add(stepsFrame([2, 6, 8, 9], [[2, 3], [6, 7], [8, 9], [9, 10]], [[0, 0], [1, 1], [1, 1], [1, 1]]));
+    expect([...late.axis.steps.subarray(0, late.count)]).toEqual([2, 4, 6, 8, 9]);
+    expect([...late.least().subarray(0, late.count)]).toEqual([2, 4, 6, 8, 9]);
+    expect([...late.most().subarray(0, late.count)]).toEqual([3, 6, 7, 9, 10]);
+    expect([...late.matrix("compute", 0, 5).values]).toEqual([2, 3, 5, 7, 8, 3, 5, 6, 8, 9]);
+  });
   it("of another number of ranks begin anew", () => {
     table.add(stepsFrame([0], [[1, 2]], [[0, 0]]));
     expect([table.ranks, table.count]).toEqual([2, 1]);
@@ -101,6 +69,15 @@ describe("counters", () => {
     expect(table.names()).toEqual(["loss", "lr"]);
     expect(table.lastStep()).toBe(2);
   });
+  it("whose past comes behind newer values are as if it had come before", () => {
+    const steps = Array.from({ length: 10000 }, (_, i) => i);
+    const table = new CounterTable();
+    table.learn([{ id: 7, name: "loss", rank: 0, unit: "" }]);
+    for (const [from, to] of [[7000, 10000], [1024, 2048], [0, 1024], [2048, 7000]]) table.add(counters(steps.slice(from, to), [7], steps.slice(from, to).map(Math.sqrt)));
+    const [{ axis, value }] = table.matching("loss");
+    expect([...axis.steps.subarray(0, axis.count)]).toEqual(steps);
+    expect([...axis.columnData(value).subarray(0, axis.count)]).toEqual(steps.map(Math.sqrt));
+  });
   it("are bounded: of many fewer steps are kept, and of too many those that came first", () => {
     const table = new CounterTable();
     const steps = Array.from({ length: 9000 }, (_, i) => i);
@@ -119,8 +96,7 @@ describe("counters", () => {
 });
 
 describe("statistics", () => {
-  const columns = ["count", "nan", "infinite", "norm"];
-  const statistics = (steps: number[], ids: number[], values: number[][]) =>
+  const statistics = (steps: number[], ids: number[], values: number[][], columns = ["count", "nan", "infinite", "norm"]) =>
     frame<Extract<Frame, { kind: 3 }>>(3, { steps: steps.length, count: ids.length, columns }, [
       encode.int64(steps), encode.uint32(ids), ...values.map((column) => encode.float64(column)),
     ]);
@@ -146,6 +122,43 @@ describe("statistics", () => {
     expect([...table.matrix([4], "nan", 0, 2).values]).toEqual([0, 2]);
     expect(table.value(5, "norm", 2)).toBe(6.5);
     expect(table.value(99, "norm", 0)).toBeNaN();
+  });
+  it("of a step that comes in two frames are those of both", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4, 5], [[9, 8, 9, NaN], [0, 0, 0, NaN], [0, 0, 0, NaN], [1.5, 2.5, 3.5, NaN]]));
+    table.add(statistics([2, 3], [4, 5], [[NaN, 8, 9, 8], [NaN, 0, 0, 0], [NaN, 0, 0, 0], [NaN, 4.5, 5.5, 6.5]]));
+    const { values, isKnown } = table.matrix([4, 5], "norm", 0, 3);
+    expect([...values]).toEqual([1.5, 3.5, 5.5, 2.5, 4.5, 6.5]);
+    expect([...isKnown]).toEqual([1, 1, 1, 1, 1, 1]);
+    expect([1, 2, 3].map((step) => table.value(4, "count", table.axis.find(step)))).toEqual([9, 9, 9]);
+  });
+  it("are NaN where that was told: the count is what tells", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4], [[9, 9], [0, 0], [0, 0], [1.5, 2.5]]));
+    table.add(statistics([1, 2], [4], [[9, NaN], [9, 0], [0, 0], [NaN, 7.5]]));
+    expect([0, 1].map((index) => table.value(4, "norm", index))).toEqual([NaN, 2.5]);
+    expect([0, 1].map((index) => table.value(4, "nan", index))).toEqual([9, 0]);
+    expect([...table.matrix([4], "norm", 0, 2).isKnown]).toEqual([1, 1]);
+  });
+  it("without counts are told where any number is", () => {
+    const table = new StatisticsTable();
+    table.add(statistics([1, 2], [4, 5], [[NaN, 1, 3, NaN], [NaN, 2, NaN, NaN]], ["mean", "norm"]));
+    table.add(statistics([2], [4, 5], [[NaN, 5], [NaN, NaN]], ["mean", "norm"]));
+    const { values, isKnown } = table.matrix([4, 5], "norm", 0, 2);
+    expect([...values]).toEqual([NaN, NaN, 2, NaN]);
+    expect([...isKnown]).toEqual([0, 1, 1, 1]);
+    expect([...table.matrix([4, 5], "mean", 0, 2).values]).toEqual([NaN, 3, 1, 5]);
+    expect([...table.matrix([4, 5], "max", 0, 2).isKnown]).toEqual([0, 0, 0, 0]);
+  });
+  it("of a tensor whose name came late are in their steps, before those of others", () => {
+    const told = (steps: number[], id: number) => statistics(steps, [id], [steps.map(() => 9), steps.map(() => 0), steps.map(() => 0), steps.map((step) => step + id)]);
+    const table = new StatisticsTable();
+    table.add(told([5, 6, 9], 4));
+    table.add(told([2, 3, 5, 7, 10], 5));
+    const { values, isKnown } = table.matrix([4, 5], "norm", 0, 7);
+    expect([...table.axis.steps.subarray(0, 7)]).toEqual([2, 3, 5, 6, 7, 9, 10]);
+    expect([...values]).toEqual([NaN, NaN, 9, 10, NaN, 13, NaN, 7, 8, 10, NaN, 12, NaN, 15]);
+    expect([...isKnown]).toEqual([0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1]);
   });
 });
 
