@@ -110,6 +110,7 @@ class ThePage(unittest.TestCase):
         compute, mpi = (cells_of(self.shown["ranks"][name]) for name in ("compute", "mpi"))
         self.assertEqual({rank for rank, _ in mpi}, set(range(RANKS)))
         self.assertGreater(len(mpi), 60)
+        self.assertEqual(compute.keys(), mpi.keys())
         calls = [slices_of(self.events, rank) for rank in range(RANKS)]
         apart = []
         for (rank, step), mpi_ms in mpi.items():

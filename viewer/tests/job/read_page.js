@@ -39,7 +39,10 @@ async function ranksView(page) {
     title: element.querySelector("h2").textContent,
     ...Object.fromEntries([...element.querySelectorAll("[data-value]")].map((cell) => [cell.dataset.value, cell.textContent])),
   }));
-  return { chosen, compute: await heat(page, "compute"), mpi: await heat(page, "mpi") };
+  await page.click("[data-pause]"); // both tables are of the same steps
+  const tables = { compute: await heat(page, "compute"), mpi: await heat(page, "mpi") };
+  await page.click("[data-pause]");
+  return { chosen, ...tables };
 }
 
 async function tensorsView(page) {
@@ -55,7 +58,7 @@ async function tensorsView(page) {
     await cursorTo(page, `strip-1-${layer}`, 1, 0);
     await page.waitForFunction(() => document.querySelector('[data-told="strips"]').textContent.includes("norm of"));
   }
-  await page.click("[data-pause]"); // from here on nothing changes
+  await page.click("[data-pause]");
   const strips = [];
   for (let layer = 0; layer < LAYERS; layer++) {
     await cursorTo(page, `strip-1-${layer}`, 1, 0);
