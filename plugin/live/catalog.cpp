@@ -68,7 +68,14 @@ std::optional<std::uint32_t> CounterCatalog::id_of(std::int32_t world_rank, std:
 void CounterCatalog::learn(std::int32_t world_rank, const tensors::CounterName& name) {
   if (counters_.size() >= kMostEntries) return;
   const auto [at, is_new] = ids_.try_emplace({world_rank, name.id}, static_cast<std::uint32_t>(counters_.size()));
-  if (is_new) counters_.push_back({name.name, name.unit, world_rank});
+  if (is_new) counters_.push_back({.name = name.name, .unit = name.unit, .world_rank = world_rank});
+}
+
+void CounterCatalog::set(std::uint32_t id, double value, bool is_past) {
+  KnownCounter& counter = counters_[id];
+  if (is_past && counter.has_new) return;
+  counter.value = value;
+  counter.has_new = !is_past;
 }
 
 nlohmann::json CounterCatalog::json_of(std::uint32_t id) const {

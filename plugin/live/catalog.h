@@ -46,6 +46,8 @@ struct KnownCounter {
   std::string name;
   std::string unit;
   std::int32_t world_rank = 0;
+  std::optional<double> value{};  ///< the last one
+  bool has_new = false;         ///< it was set since somebody looks: what is past does not replace it
 };
 
 /// At most kMostEntries.
@@ -54,6 +56,8 @@ class CounterCatalog {
   /// As the rank numbers it; nullopt: its name did not come.
   std::optional<std::uint32_t> id_of(std::int32_t world_rank, std::uint32_t counter) const;
   void learn(std::int32_t world_rank, const tensors::CounterName& name);
+  /// is_past: of the time before somebody looked, in order.
+  void set(std::uint32_t id, double value, bool is_past);
   const KnownCounter& operator[](std::uint32_t id) const { return counters_[id]; }
   std::size_t size() const { return counters_.size(); }
   nlohmann::json json_of(std::uint32_t id) const;

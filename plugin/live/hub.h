@@ -94,7 +94,7 @@ class Hub final : public Party {
   void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
   void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
-  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings);
+  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings, bool is_past);
   void shelve(std::vector<ViewPointer>& views, std::int64_t now_ns);
   void notify(const tensors::Notice& notice);
   void tell(Client& client, const std::string& panel, const std::string& text);

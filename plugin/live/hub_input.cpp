@@ -73,7 +73,7 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kTensorName: store_.tensors.learn(reader.tensor_name); break;
       case Item::kCounterName: store_.counters.learn(world_rank, reader.counter_name); break;
       case Item::kCounterReadings:
-      case Item::kPastReadings: add_readings(world_rank, reader.counter_readings); break;
+      case Item::kPastReadings: add_readings(world_rank, reader.counter_readings, item == Item::kPastReadings); break;
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;
@@ -124,11 +124,15 @@ void Hub::count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key) {
   notify({wish, name + " has parts that do not fit together: ranks have unequal shares of it, or told it with other shapes"});
 }
 
-void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings) {
+void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings, bool is_past) {
   for (std::size_t i = 0; i < readings.ids.size(); ++i) {
     const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
-    if (id) store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
-    else count_drop("values of counters without a name", 1);
+    if (!id) {
+      count_drop("values of counters without a name", 1);
+      continue;
+    }
+    store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
+    store_.counters.set(*id, readings.values[i], is_past);
   }
 }
 

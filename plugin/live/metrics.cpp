@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -60,15 +59,13 @@ void add_times(std::string& text, const Store& store) {
 }
 
 void add_counters(std::string& text, const Store& store) {
-  std::map<std::uint32_t, double> last;
-  const Log<CounterEntry>& log = store.history.counters;
-  for (std::uint64_t i = log.first(); i < log.end(); ++i) last[log.at(i).id] = log.at(i).value;
-  if (last.empty()) return;
-  add_head(text, "megascope_counter", "gauge", "What the program counts, the last value; those that somebody looks at.");
-  for (const auto& [id, value] : last) {
+  bool has_head = false;
+  for (std::uint32_t id = 0; id < store.counters.size(); ++id) {
     const KnownCounter& counter = store.counters[id];
+    if (!counter.value) continue;
+    if (!std::exchange(has_head, true)) add_head(text, "megascope_counter", "gauge", "What the program counts, the last value; those that somebody looks at.");
     text += fmt::format("megascope_counter{{name=\"{}\",rank=\"{}\",unit=\"{}\"}} {}\n", escaped(counter.name), counter.world_rank, escaped(counter.unit),
-                        number(value));
+                        number(*counter.value));
   }
 }
 

@@ -323,6 +323,28 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   EXPECT_LT(scene.texts().size(), 100U);
 }
 
+TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
+  Scene scene;
+  scene.say({{"type", "subscribe"}, {"panel", "c"}, {"what", "counters"}, {"names", {"temperature"}}, {"since", 4}});
+  const auto write = [&](const auto&... items) {
+    tensors::LetterWriter letter;
+    (letter.add(items), ...);
+    scene.hub.take_letter(0, letter.take(), scene.now_ns);
+  };
+  const auto past = [](std::int64_t step, double value) { return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}}; };
+  write(tensors::CounterName{.id = 9, .name = "temperature", .unit = "K"}, past(3, 1.0));
+  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 1\n")) << "there is no newer one";
+  write(tensors::CounterReadings{.step = 100, .ids = {9}, .values = {5.0}});
+  write(past(4, 2.0), past(5, 3.0));
+  EXPECT_THAT(metrics_text(scene.hub), HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 5\n"));
+  const FrameView frame = scene.frame().value();
+  ASSERT_EQ(frame.metadata["steps"], 3) << "from `since` on";
+  EXPECT_EQ(frame.at<std::int64_t>(0), 4);
+  EXPECT_EQ(frame.at<std::int64_t>(16), 100);
+  EXPECT_EQ(frame.at<double>(32), 2.0) << "behind three steps and an id, rounded up";
+  EXPECT_EQ(frame.at<double>(48), 5.0);
+}
+
 TEST(LiveHub, OldStepsAreForgotten) {
   Scene scene;
   for (std::int64_t step = 0; step < 11'000; ++step) {
