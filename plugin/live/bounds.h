@@ -8,7 +8,7 @@ namespace megascope::live {
 
 inline constexpr std::size_t kMostClients = 16;
 inline constexpr std::size_t kMostCompatClients = 8;
-inline constexpr std::size_t kMostCompatWishes = 32;  ///< different things that only clients of the compatibility endpoint want, which need no token
+inline constexpr std::size_t kMostCompatWishes = 32;  ///< different things that clients of the compatibility endpoint want, which need no token
 inline constexpr std::size_t kMostVectorBytes = std::size_t{64} << 20;  ///< of all projections' vectors
 inline constexpr std::size_t kMostConnections = 32;  ///< clients, and those who ask by HTTP
 inline constexpr std::size_t kMostCompatConnections = 16;  ///< the same of the compatibility endpoint

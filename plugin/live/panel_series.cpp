@@ -180,6 +180,7 @@ void Panel::look_for_names(const Store& store) {
 std::optional<std::vector<std::byte>> Panel::next_late_statistics(const Store& store, std::uint32_t frame_number) {
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) return std::nullopt;
+  if (late_entry_ < log.first()) lose(1);
   const auto is_wanted = [&](std::uint32_t id, std::uint64_t) { return match_of(id) == Match::kLate; };
   const Matrix matrix = collect(log, std::max(late_entry_, log.first()), std::max(late_end_, log.first()), kStatisticsBytes, is_wanted);
   late_entry_ = matrix.end;

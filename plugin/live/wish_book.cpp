@@ -55,14 +55,13 @@ std::map<std::uint32_t, WishBook::Entry>::iterator WishBook::find_or_enter(const
 
 std::optional<std::vector<std::uint32_t>> WishBook::add(const std::vector<Wish>& wishes, From from, const std::vector<std::uint32_t>& former) {
   std::vector<std::uint32_t> ids;
-  const std::uint32_t first_new = next_id_;
   for (const Wish& wish : wishes) {
     const auto at = find_or_enter(wish);
     ++at->second.wanted;
     if (from == From::kGuest) ++at->second.wanted_by_guests;
     ids.push_back(at->first);
   }
-  if (next_id_ == first_new || is_within_bounds(from, former)) return ids;
+  if (is_within_bounds(from, former)) return ids;
   release(ids, from);
   return std::nullopt;
 }
@@ -73,9 +72,8 @@ bool WishBook::is_within_bounds(From from, const std::vector<std::uint32_t>& for
   std::size_t of_guests = 0;
   for (const auto& [id, entry] : entries_) {
     const auto given_up = static_cast<std::uint32_t>(std::ranges::count(former, id));
-    if (entry.wanted == given_up) continue;
-    ++all;
-    of_guests += entry.wanted == entry.wanted_by_guests ? 1 : 0;
+    all += entry.wanted != given_up ? 1 : 0;
+    of_guests += entry.wanted_by_guests > (from == From::kGuest ? given_up : 0) ? 1 : 0;
   }
   return all <= tensors::kMostWishes && (from == From::kClient || of_guests <= kMostCompatWishes);
 }

@@ -17,7 +17,7 @@ std::vector<tensors::Wish> wishes_of(const Subscribe& subscribe);
 /// Who wants something: one that has shown a token, or one of the compatibility endpoint, which takes none.
 enum class From : std::uint8_t { kClient, kGuest };
 
-/// What all clients want, each thing once: kMostWishes at most, of which kMostCompatWishes may be wanted by guests alone. One thread.
+/// What all clients want, each thing once: kMostWishes at most, of which guests may want kMostCompatWishes. One thread.
 class WishBook {
  public:
   /// The ids under which what comes of them is told; nullopt: there are too many different ones already, and none is added. former: what the

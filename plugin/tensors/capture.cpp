@@ -31,6 +31,18 @@ bool is_now(const Wish& wish, const TensorView& tensor, std::uint32_t replica) {
   return is_micro_batch && is_replica && tensor.step >= 0 && tensor.step % wish.every == 0;
 }
 
+/// Patterns of counters, in the order of ids.
+bool asks_for_same_counters(const std::vector<Wish>& before, const std::vector<Wish>& now) {
+  const auto patterns_of = [](const std::vector<Wish>& wishes) {
+    std::vector<std::string_view> patterns;
+    for (const Wish& wish : wishes) {
+      if (wish.kind == WishKind::kCounters) patterns.push_back(wish.pattern());
+    }
+    return patterns;
+  };
+  return patterns_of(before) == patterns_of(now);
+}
+
 ShardFacts facts_of(const TensorView& tensor) {
   const bool is_split = tensor.shape.split_dimension >= 0;
   return {.name = tensor.name, .layer = tensor.shape.layer, .kind = tensor.shape.kind, .is_split = is_split,
@@ -51,8 +63,8 @@ void Capture::set_wishes(std::vector<Wish> wishes) {
   const bool has_tensors = std::ranges::any_of(next->wishes, [](const Wish& wish) { return wish.kind != WishKind::kCounters; });
   {
     const std::lock_guard lock(mutex_);
-    state_ = std::move(next);
-    past_.forget_wishes();
+    const std::shared_ptr<const State> state_before = std::exchange(state_, std::move(next));
+    if (!asks_for_same_counters(state_before->wishes, state_->wishes)) past_.forget_wishes();
     if (wants_counters_ && !wants_counters) {
       for (const CounterId counter : past_.unknown()) past_.want(counter, false);
     }
@@ -183,7 +195,7 @@ void Capture::place(const std::string& place) {
 void Capture::tell_again() {
   const std::lock_guard lock(mutex_);
   named_.clear();
-  past_.tell_again();
+  past_.name_again();
   is_to_introduce_ = !rank_facts_.host.empty();
   is_to_tell_polls_ = has_polled_;
 }

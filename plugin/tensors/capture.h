@@ -63,6 +63,8 @@ class Capture final : public CounterSink, public RequestSink {
   void place(const std::string& place);
   /// Rank 0 may have missed what is told once: names, and what this rank is. The next letters say it again.
   void tell_again();
+  /// Or what counters were set to from this step on.
+  void tell_values_again(std::int64_t first_step);
   /// Something for all clients to read.
   void notify(const std::string& text);
   /// What there is to tell since the last letter; empty: nothing.
@@ -81,7 +83,7 @@ class Capture final : public CounterSink, public RequestSink {
   void show(const Wish& wish, const TensorView& tensor, const State& state);
   void refuse(const Wish& wish, const TensorView& tensor, const std::string& problem);
   void learn_counters();
-  void learn(CounterId counter, const std::string& name, const std::string& unit);
+  void learn(CounterId counter, const std::string& name);
   void put_first(LetterWriter& letter) const;
   void put_parts(LetterWriter& letter);
 

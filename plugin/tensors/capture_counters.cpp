@@ -32,6 +32,11 @@ void Capture::read_counters() noexcept {
   }
 }
 
+void Capture::tell_values_again(std::int64_t first_step) {
+  const std::lock_guard lock(mutex_);
+  past_.tell_again(first_step);
+}
+
 /// Names have a lock of their own, under which wanted_kinds() is asked: it is never taken under ours.
 void Capture::learn_counters() {
   std::vector<CounterId> unknown;
@@ -39,12 +44,13 @@ void Capture::learn_counters() {
     const std::lock_guard lock(mutex_);
     if (wants_counters_) unknown = past_.unknown();
   }
-  for (const CounterId counter : unknown) learn(counter, hooks::counter_name(counter), hooks::counter_unit(counter));
+  for (const CounterId counter : unknown) learn(counter, hooks::counter_name(counter));
 }
 
-void Capture::learn(CounterId counter, const std::string& name, const std::string& unit) {
+void Capture::learn(CounterId counter, const std::string& name) {
+  const bool is_wanted = std::ranges::any_of(state()->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
+  const std::string unit = is_wanted ? hooks::counter_unit(counter) : std::string();
   const std::lock_guard lock(mutex_);
-  const bool is_wanted = std::ranges::any_of(state_->wishes, [&](const Wish& wish) { return wish.kind == WishKind::kCounters && matches(wish.pattern(), name); });
   if (is_wanted && !past_.is_named(counter)) {
     if (!writer_.add(CounterName{.id = counter, .name = name, .unit = unit})) return;  // the next time
     past_.name(counter);

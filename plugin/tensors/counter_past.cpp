@@ -21,21 +21,33 @@ void CounterPast::set(CounterId id, std::int64_t step, double value) {
     ++used_;
     make_room();
   }
-  const bool is_same_step = !counter.kept.empty() && counter.kept.back().step == step;
-  const bool is_later = counter.kept.empty() || counter.kept.back().step < step;
-  if (is_same_step) counter.kept.back().value = value;
-  else if (is_later && counter.set_count % counter.stride == 0) counter.kept.push_back({step, value});
-  thin(counter);
+  if (counter.has_new && step != counter.newest.step && is_newest_kept(counter)) counter.live = kNone;  // it had no letter to go with
+  keep(counter, {step, value});
   ++counter.set_count;
   counter.newest = {step, value};
   counter.has_new = true;
+}
+
+void CounterPast::keep(Counter& counter, const Sample& sample) const {
+  std::vector<Sample>& kept = counter.kept;
+  if (!kept.empty() && kept.back().step == sample.step) {
+    kept.back().value = sample.value;
+    return;
+  }
+  if ((!kept.empty() && kept.back().step > sample.step) || counter.set_count % counter.stride != 0) return;
+  if (kept.size() == kept.capacity()) kept.reserve(std::min(std::max<std::size_t>(2 * kept.size(), 4), most_of_one_ + 1));
+  kept.push_back(sample);
+  thin(counter);
 }
 
 void CounterPast::make_room() {
   const std::size_t most = std::bit_floor(std::clamp<std::size_t>(most_ / std::max<std::size_t>(used_, 1), 1, kMostOfOne));
   if (most == most_of_one_) return;
   most_of_one_ = most;
-  for (Counter& counter : counters_) thin(counter);
+  for (Counter& counter : counters_) {
+    thin(counter);
+    if (counter.kept.capacity() > most + 1) counter.kept.shrink_to_fit();
+  }
 }
 
 void CounterPast::thin(Counter& counter) const {
@@ -58,14 +70,7 @@ std::vector<CounterId> CounterPast::unknown() const {
 void CounterPast::want(CounterId id, bool is_wanted) {
   Counter& counter = counters_[id];
   counter.is_known = true;
-  if (is_wanted == counter.is_wanted) return;
-  if (is_wanted) {
-    const bool is_newest_kept = !counter.kept.empty() && counter.kept.back().step == counter.newest.step;
-    counter.live_from = counter.newest.step + 1;
-    counter.has_new = counter.newest.step > counter.told && !is_newest_kept;
-  } else if (untold(counter).empty()) {
-    counter.told = counter.has_new ? counter.newest.step - 1 : counter.newest.step;
-  }
+  if (is_wanted != counter.is_wanted) counter.live = kNone;
   counter.is_wanted = is_wanted;
 }
 
@@ -73,17 +78,22 @@ void CounterPast::forget_wishes() {
   for (Counter& counter : counters_) counter.is_known = false;
 }
 
-void CounterPast::tell_again() {
+void CounterPast::name_again() {
+  for (Counter& counter : counters_) counter.is_known = counter.is_named = false;
+}
+
+void CounterPast::tell_again(std::int64_t first_step) {
   for (Counter& counter : counters_) {
-    counter.is_known = counter.is_named = false;
-    counter.told = kNever;
+    counter.told = std::min(counter.told, first_step - 1);
+    counter.live = kNone;
+    counter.has_new = counter.has_new || counter.newest.step >= first_step;
   }
 }
 
 std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
+  if (counter.kept.empty() || counter.kept.back().step <= counter.told) return {};
   const auto first = std::ranges::upper_bound(counter.kept, counter.told, {}, &Sample::step);
-  const auto end = std::ranges::lower_bound(first, counter.kept.end(), counter.live_from, {}, &Sample::step);
-  return {first, end};
+  return {first, std::ranges::lower_bound(first, counter.kept.end(), counter.live, {}, &Sample::step)};
 }
 
 void CounterPast::put(LetterWriter& letter) {
@@ -95,7 +105,7 @@ void CounterPast::put_new(LetterWriter& letter) {
   std::map<std::int64_t, CounterReadings> by_step;
   for (CounterId id = 0; id < counters_.size(); ++id) {
     Counter& counter = counters_[id];
-    if (!counter.has_new || !is_told(counter)) continue;
+    if (!counter.has_new || !is_shown(counter)) continue;
     CounterReadings& readings = by_step[counter.newest.step];
     readings.ids.push_back(id);
     readings.values.push_back(counter.newest.value);
@@ -103,7 +113,12 @@ void CounterPast::put_new(LetterWriter& letter) {
   for (auto& [step, readings] : by_step) {
     readings.step = step;
     if (!letter.add(readings)) continue;  // unless it has a newer value by then, it is told with the next one
-    for (const CounterId id : readings.ids) counters_[id].has_new = false;
+    for (const CounterId id : readings.ids) {
+      Counter& counter = counters_[id];
+      counter.has_new = false;
+      counter.live = std::min(counter.live, step);
+      if (untold(counter).empty()) counter.told = std::max(counter.told, step);
+    }
   }
 }
 
@@ -111,7 +126,7 @@ void CounterPast::put_new(LetterWriter& letter) {
 std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
   std::vector<CounterId> behind;
   for (CounterId id = 0; id < counters_.size() && behind.size() < kMostInALetter; ++id) {
-    if (is_told(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
+    if (is_shown(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
   }
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
@@ -129,7 +144,11 @@ void CounterPast::put_past(LetterWriter& letter) {
   for (auto& [step, readings] : oldest_untold()) {
     PastReadings past{{.step = step, .ids = readings.ids, .values = readings.values}};
     if (!letter.add(past)) return;
-    for (const CounterId id : readings.ids) counters_[id].told = step;
+    for (const CounterId id : readings.ids) {
+      Counter& counter = counters_[id];
+      counter.told = step;
+      if (counter.live != kNone && untold(counter).empty()) counter.told = std::max(step, counter.has_new ? counter.live : counter.newest.step);
+    }
   }
 }
 

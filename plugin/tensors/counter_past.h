@@ -32,14 +32,17 @@ class CounterPast {
   /// Rank 0 was told its name.
   void name(CounterId counter) { counters_[counter].is_named = true; }
   bool is_named(CounterId counter) const { return counters_[counter].is_named; }
-  /// Rank 0 may have missed names and what is past: all of it is told again.
-  void tell_again();
+  /// Rank 0 may have missed names.
+  void name_again();
+  /// Or values from this step on.
+  void tell_again(std::int64_t first_step);
   /// Puts into a letter what rank 0 was not told of those that are wanted and named: the newest value of each, and of those before them
   /// kMostInALetter, the oldest first. What has no room is left for the next one.
   void put(LetterWriter& letter);
 
  private:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
   struct Sample {
     std::int64_t step = 0;
     double value = 0.0;
@@ -49,9 +52,9 @@ class CounterPast {
     std::uint64_t set_count = 0;
     std::uint64_t stride = 1;   ///< of so many that were set one is kept, a power of two
     Sample newest;
-    std::int64_t told = kNever;       ///< up to this step rank 0 has been told what is kept
-    std::int64_t live_from = kNever;  ///< of one that is wanted: since this step each value is told as it comes
-    bool has_new = false;             ///< `newest` is to be told
+    std::int64_t told = kNever;   ///< up to this step rank 0 has been told what is kept …
+    std::int64_t live = kNone;    ///< … and from this one on as it came; kNone: not yet, or one was missed
+    bool has_new = false;         ///< `newest` was not told
     bool is_known = false;            ///< whether it is wanted
     bool is_wanted = false;
     bool is_named = false;
@@ -59,9 +62,11 @@ class CounterPast {
   Counter& at(CounterId counter);
   void make_room();
   void thin(Counter& counter) const;
-  /// What is kept of the time before live_from and not told.
+  /// What is kept and was not told.
   static std::span<const Sample> untold(const Counter& counter);
-  static bool is_told(const Counter& counter) { return counter.is_wanted && counter.is_named; }
+  static bool is_newest_kept(const Counter& counter) { return !counter.kept.empty() && counter.kept.back().step == counter.newest.step; }
+  static bool is_shown(const Counter& counter) { return counter.is_wanted && counter.is_named; }
+  void keep(Counter& counter, const Sample& sample) const;
   void put_new(LetterWriter& letter);
   void put_past(LetterWriter& letter);
   std::map<std::int64_t, CounterReadings> oldest_untold() const;

@@ -12,8 +12,9 @@
 
 namespace megascope::tensors {
 
-/// The last value of each counter and the step in which it was set: written by any thread without lock or allocation, read by one. Of two
-/// threads that set one counter at once the step may be one's and the value the other's. Never destroyed.
+/// The last value of each counter and the step in which it was set: written by any thread without lock or allocation, read by one. Who reads
+/// while it is written may find the new step with the value before, and the next time the right one. Of two threads that set one counter at
+/// once the step may be one's and the value the other's. Never destroyed.
 class CounterSlots {
  public:
   static constexpr std::uint32_t kMost = 65'536;  ///< counters; those beyond are not held
@@ -27,8 +28,8 @@ class CounterSlots {
   void set(CounterId counter, std::int64_t step, double value) noexcept {
     if (counter >= kMost || slots_ == nullptr) return;
     Slot& slot = slots_[counter];
-    slot.value.store(value, std::memory_order_relaxed);
-    slot.stamp.store(static_cast<std::uint64_t>(step) + 2, std::memory_order_release);
+    slot.stamp.store(static_cast<std::uint64_t>(step) + 2, std::memory_order_relaxed);
+    slot.value.store(value, std::memory_order_release);
     std::uint32_t end = end_.load(std::memory_order_relaxed);
     while (counter >= end && !end_.compare_exchange_weak(end, counter + 1, std::memory_order_relaxed)) {
     }
@@ -38,8 +39,8 @@ class CounterSlots {
   /// What it was set to since this was asked last; nothing: it was not, or to the same value in the same step. One thread.
   std::optional<Reading> take(CounterId counter) noexcept {
     Slot& slot = slots_[counter];
-    const std::uint64_t stamp = slot.stamp.load(std::memory_order_acquire);
-    const double value = slot.value.load(std::memory_order_relaxed);
+    const double value = slot.value.load(std::memory_order_acquire);
+    const std::uint64_t stamp = slot.stamp.load(std::memory_order_relaxed);
     if (stamp == slot.taken_stamp && std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(slot.taken_value)) return std::nullopt;
     slot.taken_stamp = stamp;
     slot.taken_value = value;

@@ -372,8 +372,12 @@ LetterContents contents_of(std::span<const std::byte> letter) noexcept {
   while (letter.size() >= sizeof head) {
     std::memcpy(&head, letter.data(), sizeof head);
     const auto item = static_cast<Item>(head.item);
-    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls || item == Item::kPastReadings;
+    contents.has_names |= item == Item::kTensorName || item == Item::kCounterName || item == Item::kRankFacts || item == Item::kPolls;
     contents.has_answers |= item == Item::kReply || item == Item::kRequestFailed;
+    std::int64_t step = 0;
+    const bool has_counters = (item == Item::kCounterReadings || item == Item::kPastReadings) && letter.size() >= sizeof head + sizeof step;
+    if (has_counters) std::memcpy(&step, letter.data() + sizeof head, sizeof step);
+    if (has_counters) contents.counters_from = std::min(contents.counters_from, step);
     letter = letter.subspan(std::min(letter.size(), sizeof head + head.bytes));
   }
   return contents;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -160,6 +161,7 @@ std::size_t letter_bytes(const ViewPart& part);
 struct LetterContents {
   bool has_names = false;    ///< or what else is told once
   bool has_answers = false;  ///< to requests
+  std::int64_t counters_from = std::numeric_limits<std::int64_t>::max();  ///< the first step of which it has values of counters
 };
 LetterContents contents_of(std::span<const std::byte> letter) noexcept;
 

@@ -19,7 +19,9 @@ void StepTalk::name(Tensor& tensor) {
   if (is_told) tensor.named_version = layout_version_;
 }
 
-void StepTalk::tell_again() {
+void StepTalk::tell_again(const ControlWord& word) {
+  capture_->tell_values_again(word.counters_from);
+  if (word.has_lost_names == 0) return;
   capture_->tell_again();
   const std::lock_guard lock(mutex_);
   for (Tensor& tensor : tensors_) tensor.named_version = 0;
@@ -158,9 +160,11 @@ void StepTalk::receive_whole(std::int32_t world_rank, std::vector<std::byte>&& l
 
 /// The server is behind, and counts it.
 void StepTalk::lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept {
-  if (lost.has_names) {
+  if (lost.has_names || lost.counters_from != LetterContents().counters_from) {
     first_lost_ = std::min(first_lost_, world_rank);
     last_lost_ = std::max(last_lost_, world_rank);
+    has_lost_names_ |= lost.has_names;
+    lost_counters_from_ = std::min(lost_counters_from_, lost.counters_from);
   }
   if (!lost.has_answers) return;
   try {
@@ -175,7 +179,9 @@ void StepTalk::bid_tell_again() noexcept {
   const std::uint64_t now_ns = clock::monotonic_ns();
   if (first_lost_ > last_lost_ || now_ns - told_again_ns_ < kPeriodNs) return;
   told_again_ns_ = now_ns;
-  ++word_.names_number;
+  ++word_.lost_number;
+  word_.counters_from = std::exchange(lost_counters_from_, kNoStep);
+  word_.has_lost_names = std::exchange(has_lost_names_, false) ? 1 : 0;
   word_.first_teller = std::exchange(first_lost_, ~std::uint32_t{0});
   word_.last_teller = std::exchange(last_lost_, 0);
 }

@@ -206,8 +206,8 @@ void StepTalk::obey(std::span<const std::byte> merged) noexcept {
   try {
     if (capture_ != nullptr) obey_request(merged);
     if (capture_ != nullptr && !has_stopped_) obey_wishes(merged);
-    if (capture_ != nullptr && word.names_number != names_number_ && is_between(word.first_teller, layout_.world_rank, word.last_teller)) tell_again();
-    names_number_ = word.names_number;
+    if (capture_ != nullptr && word.lost_number != lost_number_ && is_between(word.first_teller, layout_.world_rank, word.last_teller)) tell_again(word);
+    lost_number_ = word.lost_number;
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "there is no memory for what clients of the live view want");
   }

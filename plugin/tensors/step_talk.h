@@ -120,7 +120,7 @@ class StepTalk final : public ControlPort {
   void obey_wishes(std::span<const std::byte> merged);
   void obey_request(std::span<const std::byte> merged);
   void put_request(std::span<std::byte> tail);
-  void tell_again();
+  void tell_again(const ControlWord& word);
   void wake(std::uint64_t now_ns) noexcept;
   void fall_asleep() noexcept;
   void lose_letter(std::uint32_t world_rank, LetterContents lost) noexcept;
@@ -165,7 +165,7 @@ class StepTalk final : public ControlPort {
   std::string request_;               ///< and what it is
   std::uint64_t settled_request_ = 0; ///< of the last one that the program was given, or of which it will not be
   unsigned promised_blocks_ = 0;      ///< after so many, that of this rank's word that it has seen it is obeyed
-  std::uint64_t names_number_ = 0;    ///< ControlWord::names_number that was obeyed
+  std::uint64_t lost_number_ = 0;     ///< ControlWord::lost_number that was obeyed
   bool has_stopped_ = false;
   std::uint64_t sleep_after_ns_ = 10'000'000'000;
   std::uint64_t awake_until_ns_ = ~std::uint64_t{0};
@@ -183,8 +183,10 @@ class StepTalk final : public ControlPort {
   std::uint64_t capture_count_;
   ControlWord word_;
   std::uint64_t failed_request_ = 0;   ///< number of the last one that will not be answered
-  std::uint32_t first_lost_ = ~std::uint32_t{0};  ///< ranks of whose letters some were lost with what is told once: none …
+  std::uint32_t first_lost_ = ~std::uint32_t{0};  ///< ranks of whose letters some were lost with what is to be told again: none …
   std::uint32_t last_lost_ = 0;                   ///< … if this is lower
+  bool has_lost_names_ = false;        ///< as ControlWord::has_lost_names
+  std::int64_t lost_counters_from_ = kNoStep;
   std::uint64_t told_again_ns_ = 0;    ///< when ranks were last bidden to tell it again
   std::uint32_t most_used_ = 0;
   StepTalkFacts facts_;

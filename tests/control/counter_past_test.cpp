@@ -5,6 +5,8 @@
 #include <memory>
 #include <thread>
 
+#include <malloc.h>
+
 #include <gmock/gmock.h>
 
 #include "plugin/tensors/counter_slots.h"
@@ -144,13 +146,57 @@ TEST(CounterPast, WhatWasLostIsToldAgain) {
   for (std::int64_t step = 0; step < 6; ++step) told.past.set(0, step, 1.0);
   told.want(0);
   ASSERT_TRUE(told.letter());
-  told.curves.clear();  // rank 0 had no room for it
-  told.past.tell_again();
+  for (std::int64_t step = 6; step < 12; ++step) {
+    told.past.set(0, step, 2.0);
+    (void)told.letter();
+  }
+  std::erase_if(told.curves[0], [](const auto& sample) { return sample.first >= 4; });  // rank 0 had no room for it
+  told.past.name_again();
+  told.past.tell_again(4);
   EXPECT_FALSE(told.letter()) << "before its name";
   EXPECT_THAT(told.past.unknown(), ElementsAre(0));
   told.want(0);
-  (void)told.letter();
-  EXPECT_GE(told.curves[0].size(), 5U);
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[0].size(), 12U);
+  EXPECT_EQ(told.twice, 0) << "what came before is not told again";
+}
+
+TEST(CounterPast, WhatIsSetWhileALetterIsUnderWayIsNotLost) {
+  Told told;
+  told.past.set(0, 0, 0.0);
+  told.want(0);
+  for (std::int64_t step = 0; step < 40; ++step) {
+    told.past.set(0, step, static_cast<double>(step));
+    if (step % 5 == 3) (void)told.letter();
+  }
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[0].size(), 40U);
+  EXPECT_LE(told.twice, 1);
+}
+
+TEST(CounterPast, WhatIsSetOnceMoreInItsStepIsToldToTheNextWhoLooks) {
+  Told told;
+  told.past.set(0, -1, 1.0);
+  told.want(0);
+  while (told.letter()) {
+  }
+  told.past.want(0, false);
+  told.past.set(0, -1, 2.0);
+  told.past.want(0, true);
+  while (told.letter()) {
+  }
+  EXPECT_EQ(told.curves[0].at(-1), 2.0);
+}
+
+TEST(CounterPast, TakesNoMoreMemoryThanItKeeps) {
+  const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  auto past = std::make_unique<CounterPast>();
+  for (std::int64_t step = 0; step < 2048; ++step) {
+    for (CounterId id = 0; id <= step * 4; id += 16) past->set(id, step, 1.0);
+  }
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before, 3 * CounterPast::kMostOfAllRanks * 16 / 2) << "of 8 MiB";
 }
 
 TEST(CounterPast, WhatHasNoRoomIsInTheNextLetter) {
@@ -212,6 +258,7 @@ TEST(CounterSlots, AreSetByAllThreads) {
       const auto reading = slots.take(id);
       if (!reading) continue;
       EXPECT_GE(reading->step, last[id]);
+      EXPECT_LE(reading->value, static_cast<double>(reading->step)) << "no value of a later step";
       last[id] = reading->step;
     }
   }
@@ -219,6 +266,9 @@ TEST(CounterSlots, AreSetByAllThreads) {
   for (CounterId id = 0; id < 4; ++id) {
     const auto reading = slots.take(id);
     EXPECT_EQ(reading ? reading->step : last[id], 19'999);
+    if (reading) {
+      EXPECT_EQ(reading->value, 19'999.0);
+    }
   }
 }
 

@@ -70,6 +70,9 @@ struct ScriptedServer final : LiveServer {
       if (item == Item::kReply) g_told.push_back("reply " + reader.reply.text + from);
       if (item == Item::kNotice) g_told.push_back("notice " + reader.notice.text);
       if (item == Item::kPolls) g_told.push_back("polls" + from);
+      if (item == Item::kCounterReadings || item == Item::kPastReadings) {
+        for (const double value : reader.counter_readings.values) g_told.push_back("loss " + std::to_string(static_cast<int>(value)) + from);
+      }
       if (item == Item::kRankFacts) g_told.push_back("host " + reader.rank_facts.host + from);
       if (item == Item::kDamaged) g_told.push_back("damage" + from);
     }
@@ -81,7 +84,11 @@ struct ScriptedServer final : LiveServer {
     wish.id = 1;
     wish.kind = WishKind::kStatistics;
     set_pattern(wish, "*");
-    wishes = pack_wishes(std::vector{wish});
+    Wish loss;
+    loss.id = 2;
+    loss.kind = WishKind::kCounters;
+    set_pattern(loss, "loss");
+    wishes = pack_wishes(std::vector{wish, loss});
     return true;
   }
   bool next_request(std::string& request) noexcept override {
@@ -230,14 +237,17 @@ TEST_F(LiveTalk, WhatIsToldOnceIsToldAgainWhereLettersWereLost) {
   run(
       [](int rank, Collective& all) {
         poll(0);
+        const CounterId loss = hooks::counter("loss", "nat");
         for (int step = 0; step < 30; ++step) {
           usleep(100'000);
           begin_and_show(rank, step);
+          hooks::count(loss, 100.0 + step);
           EXPECT_TRUE(all.barrier().is_ok());
         }
       },
-      {.letters_to_lose = 6});
+      {.letters_to_lose = 18});
   for (const int rank : {0, 1, 2}) {
+    for (int step = 0; step < 29; ++step) EXPECT_THAT(told(0), Contains("loss " + std::to_string(100 + step) + " of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("name w of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("host here of rank " + std::to_string(rank)));
     EXPECT_THAT(told(0), Contains("polls of rank " + std::to_string(rank)));

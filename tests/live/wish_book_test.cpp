@@ -62,15 +62,15 @@ TEST(LiveWishBook, GuestsHaveHalfOfIt) {
   EXPECT_FALSE(book.add(wishes(600, 601), From::kClient).has_value());
 }
 
-TEST(LiveWishBook, WhatAClientWantsTooIsNoGuests) {
+TEST(LiveWishBook, WhatGuestsShareWithClientsIsOfTheirHalfToo) {
   WishBook book;
-  ASSERT_TRUE(book.add(wishes(0, kMostOfGuests), From::kGuest).has_value());
-  const auto shared = book.add(wishes(0, 4), From::kClient);
-  EXPECT_TRUE(book.add(wishes(100, 104), From::kGuest).has_value());
+  ASSERT_TRUE(book.add(wishes(0, kMostOfGuests), From::kClient).has_value());
+  const auto shared = book.add(wishes(0, kMostOfGuests), From::kGuest);
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_FALSE(book.add(wishes(100, 101), From::kGuest).has_value()) << "else they had all once the client leaves";
   book.release(*shared, From::kClient);
-  EXPECT_FALSE(book.add(wishes(200, 201), From::kGuest).has_value());
   EXPECT_NE(book.find(shared->front()), nullptr) << "guests want it still";
-  EXPECT_TRUE(book.add(wishes(0, 2), From::kGuest).has_value()) << "more of what is there is none";
+  EXPECT_TRUE(book.add(wishes(200, 200 + kMost - kMostOfGuests), From::kClient).has_value());
 }
 
 }  // namespace
