@@ -1,6 +1,7 @@
 #include "plugin/live/catalog.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -71,11 +72,13 @@ void CounterCatalog::learn(std::int32_t world_rank, const tensors::CounterName& 
   if (is_new) counters_.push_back({.name = name.name, .unit = name.unit, .world_rank = world_rank});
 }
 
-void CounterCatalog::set(std::uint32_t id, double value, bool is_past) {
+bool CounterCatalog::set(std::uint32_t id, double value, bool is_past) {
   KnownCounter& counter = counters_[id];
-  if (is_past && counter.has_new) return;
+  if (is_past && counter.has_new) return false;
   counter.value = value;
   counter.has_new = !is_past;
+  const bool is_bad = !std::isfinite(value);
+  return !std::exchange(counter.is_alerted, is_bad) && is_bad;
 }
 
 nlohmann::json CounterCatalog::json_of(std::uint32_t id) const {

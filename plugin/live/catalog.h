@@ -47,6 +47,7 @@ struct KnownCounter {
   std::string unit;
   std::int32_t world_rank = 0;
   std::optional<double> value{};  ///< the last one
+  bool is_alerted = false;      ///< the last one is no finite number
   bool has_new = false;         ///< it was set since somebody looks: what is past does not replace it
 };
 
@@ -57,7 +58,8 @@ class CounterCatalog {
   std::optional<std::uint32_t> id_of(std::int32_t world_rank, std::uint32_t counter) const;
   void learn(std::int32_t world_rank, const tensors::CounterName& name);
   /// is_past: of the time before somebody looked, in order.
-  void set(std::uint32_t id, double value, bool is_past);
+  /// True: it is not finite any more.
+  bool set(std::uint32_t id, double value, bool is_past);
   const KnownCounter& operator[](std::uint32_t id) const { return counters_[id]; }
   std::size_t size() const { return counters_.size(); }
   nlohmann::json json_of(std::uint32_t id) const;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -30,6 +30,11 @@ class Log {
   std::uint64_t first() const { return first_; }
   std::uint64_t end() const { return first_ + entries_.size(); }
   const Entry& at(std::uint64_t number) const { return entries_[number - first_]; }
+  std::size_t size() const { return entries_.size(); }
+  /// Of the first that is kept from this number on.
+  std::size_t index_of(std::uint64_t number) const { return static_cast<std::size_t>(std::max(number, first_) - first_); }
+  std::uint64_t number_at(std::size_t index) const { return first_ + index; }
+  const Entry& entry(std::size_t index) const { return entries_[index]; }
   bool is_empty() const { return entries_.empty(); }
   const Entry& back() const { return entries_.back(); }
   std::uint64_t since(std::int64_t step) const {
@@ -74,12 +79,6 @@ struct StatisticsEntry {
   std::uint32_t id = 0;
   std::array<double, kStatisticsColumns.size()> values{};
   static constexpr std::size_t bytes() { return sizeof(StatisticsEntry); }
-};
-
-struct History {
-  Log<StepEntry> steps;
-  Log<CounterEntry> counters{kMostSeriesBytes, std::numeric_limits<std::size_t>::max()};  ///< what is past comes among what is new: steps do not ascend
-  Log<StatisticsEntry> statistics;
 };
 
 }  // namespace megascope::live

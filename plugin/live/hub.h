@@ -90,6 +90,7 @@ class Hub final : public Party {
  private:
   void add_statistics(const BlockFacts& facts);
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
+  void alert(std::int64_t step, const KnownCounter& counter);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
   void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);

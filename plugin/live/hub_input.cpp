@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -55,6 +56,11 @@ void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_
   const std::string text = name + ": " + std::to_string(slot.statistics.nan_count) + " NaN, " + std::to_string(slot.statistics.infinity_count) +
                            " infinite of " + std::to_string(slot.statistics.count);
   announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {slot.bad_rank}}, {"text", text}, {"tensor", id}}));
+}
+
+void Hub::alert(std::int64_t step, const KnownCounter& counter) {
+  const char* const what = std::isnan(*counter.value) ? " is not a number (NaN)" : " is infinite";
+  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", counter.name + what}}));
 }
 
 void Hub::announce(std::string text) {
@@ -128,11 +134,11 @@ void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& 
   for (std::size_t i = 0; i < readings.ids.size(); ++i) {
     const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
     if (!id) {
-      count_drop("values of counters without a name", 1);
+      count_drop("values of counters whose name did not come, or beyond the most that are kept", 1);
       continue;
     }
     store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
-    store_.counters.set(*id, readings.values[i], is_past);
+    if (store_.counters.set(*id, readings.values[i], is_past)) alert(readings.step, store_.counters[*id]);
   }
 }
 

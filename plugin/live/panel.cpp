@@ -15,7 +15,7 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& 
   const History& history = store.history;
   switch (request_.what) {
     case Subject::kSteps: next_entry_ = history.steps.since(request_.since); break;
-    case Subject::kCounters: next_entry_ = history.counters.since(request_.since); break;
+    case Subject::kCounters: break;  // steps are in no order there
     case Subject::kStatistics: next_entry_ = history.statistics.since(request_.since); break;
     case Subject::kTensor:
       for (const std::uint32_t wish : wishes_) store.shelf.for_each(wish, [this](const Shelf::Place& place) { waiting_.push_back(place); });

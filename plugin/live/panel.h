@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "plugin/live/catalog.h"
+#include "plugin/live/counter_log.h"
 #include "plugin/live/frames.h"
 #include "plugin/live/history.h"
 #include "plugin/live/requests.h"
@@ -17,6 +18,12 @@
 #include "plugin/live/wish_book.h"
 
 namespace megascope::live {
+
+struct History {
+  Log<StepEntry> steps;
+  CounterLog counters;
+  Log<StatisticsEntry> statistics;
+};
 
 /// What panels show, owned by the hub.
 struct Store {

@@ -20,8 +20,8 @@ std::string text_of(const Json& metadata) { return metadata.dump(-1, ' ', false,
 struct Matrix {
   std::vector<std::int64_t> steps;  ///< ascending
   std::vector<std::uint32_t> ids;   ///< ascending
-  std::vector<std::uint64_t> entries;
-  std::uint64_t end = 0;            ///< the first entry that is not in it
+  std::vector<std::size_t> entries; ///< indices of the log
+  std::uint64_t end = 0;            ///< number of the first entry that is not in it
 
   bool is_full(std::size_t cell_bytes) const { return steps.size() * ids.size() * cell_bytes >= kSeriesFrameBytes; }
 };
@@ -36,33 +36,33 @@ void add_once(std::vector<Value>& ascending, Value value) {
   if (at == ascending.size() || ascending[at] != value) ascending.insert(ascending.begin() + static_cast<std::ptrdiff_t>(at), value);
 }
 
-/// Of the entries [first, end) those whose id is wanted: is_wanted(id, number).
-template <class Entry, class Wanted>
-Matrix collect(const Log<Entry>& log, std::uint64_t first, std::uint64_t end, std::size_t cell_bytes, Wanted is_wanted) {
+/// Of the entries with numbers in [first, end) those that are wanted: is_wanted(entry, number).
+template <class Log, class Wanted>
+Matrix collect(const Log& log, std::uint64_t first, std::uint64_t end, std::size_t cell_bytes, Wanted is_wanted) {
   Matrix matrix;
-  matrix.end = first;
-  while (matrix.end < end && !matrix.is_full(cell_bytes)) {
-    const Entry& entry = log.at(matrix.end);
-    if (is_wanted(entry.id, matrix.end)) {
-      add_once(matrix.ids, entry.id);
-      add_once(matrix.steps, entry.step);
-      matrix.entries.push_back(matrix.end);
-    }
-    ++matrix.end;
+  for (std::size_t i = log.index_of(first); i < log.size() && log.number_at(i) < end; ++i) {
+    matrix.end = log.number_at(i);
+    if (matrix.is_full(cell_bytes)) return matrix;
+    const auto& entry = log.entry(i);
+    if (!is_wanted(entry, matrix.end)) continue;
+    add_once(matrix.ids, entry.id);
+    add_once(matrix.steps, entry.step);
+    matrix.entries.push_back(i);
   }
+  matrix.end = std::max(first, end);
   return matrix;
 }
 
 /// columns of float64[steps][ids].
-template <std::size_t columns, class Entry, class Value>
-std::vector<std::byte> matrix_frame(const FrameHead& head, Json metadata, const Log<Entry>& log, const Matrix& matrix, Value value) {
+template <std::size_t columns, class Log, class Value>
+std::vector<std::byte> matrix_frame(const FrameHead& head, Json metadata, const Log& log, const Matrix& matrix, Value value) {
   const std::size_t cells = matrix.steps.size() * matrix.ids.size();
   metadata["step"] = matrix.steps.back();
   metadata["steps"] = matrix.steps.size();
   metadata["count"] = matrix.ids.size();
   std::vector<double> values(columns * cells, std::numeric_limits<double>::quiet_NaN());
-  for (const std::uint64_t number : matrix.entries) {
-    const Entry& entry = log.at(number);
+  for (const std::size_t index : matrix.entries) {
+    const auto& entry = log.entry(index);
     const std::size_t cell = place_of(matrix.steps, entry.step) * matrix.ids.size() + place_of(matrix.ids, entry.id);
     for (std::size_t column = 0; column < columns; ++column) values[column * cells + cell] = value(entry, column);
   }
@@ -124,12 +124,11 @@ std::optional<std::vector<std::byte>> Panel::next_steps(const Store& store, std:
 }
 
 std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store, std::uint32_t frame_number) {
-  const Log<CounterEntry>& log = store.history.counters;
-  skip_lost(log);
-  const auto is_wanted = [&](std::uint32_t id, std::uint64_t number) {
-    Match& match = match_of(id);
-    if (match == Match::kUnknown) match = store.counters.matches(id, request_) ? Match::kYes : Match::kNo;
-    return match == Match::kYes && log.at(number).step >= request_.since;
+  const CounterLog& log = store.history.counters;
+  const auto is_wanted = [&](const CounterEntry& entry, std::uint64_t) {
+    Match& match = match_of(entry.id);
+    if (match == Match::kUnknown) match = store.counters.matches(entry.id, request_) ? Match::kYes : Match::kNo;
+    return match == Match::kYes && entry.step >= request_.since;
   };
   const Matrix matrix = collect(log, next_entry_, log.end(), sizeof(double), is_wanted);
   next_entry_ = matrix.end;
@@ -147,10 +146,10 @@ std::optional<std::vector<std::byte>> Panel::next_statistics(const Store& store,
   if (late_entry_ >= late_end_) look_for_names(store);
   if (std::optional<std::vector<std::byte>> frame = next_late_statistics(store, frame_number)) return frame;
   skip_lost(log);
-  const auto is_wanted = [&](std::uint32_t id, std::uint64_t number) {
-    Match& match = match_of(id);
+  const auto is_wanted = [&](const StatisticsEntry& entry, std::uint64_t number) {
+    Match& match = match_of(entry.id);
     if (match == Match::kUnknown)
-      match = !store.tensors[id].is_named ? Match::kUnnamed : store.tensors.matches(id, request_) ? Match::kYes : Match::kNo;
+      match = !store.tensors[entry.id].is_named ? Match::kUnnamed : store.tensors.matches(entry.id, request_) ? Match::kYes : Match::kNo;
     if (match == Match::kUnnamed) first_unnamed_ = std::min(first_unnamed_, number);
     return match == Match::kYes;
   };
@@ -181,8 +180,8 @@ std::optional<std::vector<std::byte>> Panel::next_late_statistics(const Store& s
   const Log<StatisticsEntry>& log = store.history.statistics;
   if (late_entry_ >= late_end_) return std::nullopt;
   if (late_entry_ < log.first()) lose(1);
-  const auto is_wanted = [&](std::uint32_t id, std::uint64_t) { return match_of(id) == Match::kLate; };
-  const Matrix matrix = collect(log, std::max(late_entry_, log.first()), std::max(late_end_, log.first()), kStatisticsBytes, is_wanted);
+  const auto is_wanted = [&](const StatisticsEntry& entry, std::uint64_t) { return match_of(entry.id) == Match::kLate; };
+  const Matrix matrix = collect(log, late_entry_, late_end_, kStatisticsBytes, is_wanted);
   late_entry_ = matrix.end;
   if (late_entry_ >= late_end_) std::ranges::replace(match_, Match::kLate, Match::kYes);
   if (matrix.entries.empty()) return std::nullopt;

@@ -345,6 +345,23 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
   EXPECT_EQ(frame.at<double>(48), 5.0);
 }
 
+TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
+  Scene scene;
+  const auto set = [&](std::int64_t step, double value) {
+    tensors::LetterWriter letter;
+    letter.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
+    letter.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
+    scene.hub.take_letter(2, letter.take(), scene.now_ns);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [step, value] : std::vector<std::pair<std::int64_t, double>>{{1, 0.5}, {2, nan}, {3, nan}, {4, 0.25}, {5, std::numeric_limits<double>::infinity()}}) set(step, value);
+  std::vector<std::string> alerts;
+  for (const json& text : scene.texts()) {
+    if (text["type"] == "alert") alerts.push_back(std::to_string(text["step"].get<int>()) + " of rank " + text["ranks"][0].dump() + ": " + text["text"].get<std::string>());
+  }
+  EXPECT_THAT(alerts, ElementsAre("2 of rank 2: loss is not a number (NaN)", "5 of rank 2: loss is infinite"));
+}
+
 TEST(LiveHub, OldStepsAreForgotten) {
   Scene scene;
   for (std::int64_t step = 0; step < 11'000; ++step) {

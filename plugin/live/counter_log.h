@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "plugin/live/history.h"
+
+namespace megascope::live {
+
+/// What counters were set to, in the order in which it came, which need not be that of steps. Where there is no more room every second value
+/// of each counter goes from the older half, so that curves begin where they began. Read as a Log. One thread.
+class CounterLog {
+ public:
+  explicit CounterLog(std::size_t most_bytes = kMostSeriesBytes) : most_(std::max<std::size_t>(most_bytes / sizeof(Kept), 2)) {}
+
+  void add(const CounterEntry& entry) {
+    if (kept_.size() >= most_) thin();
+    kept_.push_back({end_++, entry});
+  }
+  std::uint64_t end() const { return end_; }
+  std::size_t size() const { return kept_.size(); }
+  /// Of the first that is kept from this number on.
+  std::size_t index_of(std::uint64_t number) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(kept_, number, {}, &Kept::number) - kept_.begin());
+  }
+  std::uint64_t number_at(std::size_t index) const { return kept_[index].number; }
+  const CounterEntry& entry(std::size_t index) const { return kept_[index].entry; }
+
+ private:
+  struct Kept {
+    std::uint64_t number;
+    CounterEntry entry;
+  };
+
+  void thin() {
+    const auto middle = kept_.begin() + static_cast<std::ptrdiff_t>(kept_.size() / 2);
+    std::vector<bool> is_second;  // by id: the next one
+    const auto end = std::remove_if(kept_.begin(), middle, [&](const Kept& one) {
+      if (is_second.size() <= one.entry.id) is_second.resize(one.entry.id + std::size_t{1});
+      const bool goes = is_second[one.entry.id];
+      is_second[one.entry.id] = !goes;
+      return goes;
+    });
+    const auto before = kept_.size();
+    kept_.erase(end, middle);
+    if (kept_.size() == before) kept_.erase(kept_.begin(), middle);  // of so many counters that each has one value in it
+  }
+
+  std::size_t most_;
+  std::vector<Kept> kept_;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace megascope::live
