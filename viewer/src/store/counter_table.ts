@@ -14,8 +14,8 @@ export interface Series {
 }
 
 /**
- * The program's counters: of each the steps in which it was set, and its value there. Of many counters fewer steps are kept; those that
- * come when there are MOST_SERIES are passed over.
+ * The program's counters: of each the steps in which it was set, and its value there. Of long runs, and of many counters, older steps are
+ * thinned: curves begin where they began. Counters that come when there are MOST_SERIES are passed over.
  */
 export class CounterTable {
   private readonly series = new Map<number, Series>();
@@ -76,7 +76,7 @@ export class CounterTable {
     const there = this.series.get(id) ?? this.unnamed.get(id);
     const count = this.series.size + this.unnamed.size;
     if (there || count >= MOST_SERIES) return there;
-    const axis = new StepAxis(this.stepsKept(count + 1));
+    const axis = new StepAxis(this.stepsKept(count + 1), true);
     const counter = this.known.get(id);
     const made = { counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" }, axis, value: axis.addColumn(1, true) };
     (counter ? this.series : this.unnamed).set(id, made);

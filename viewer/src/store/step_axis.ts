@@ -1,9 +1,20 @@
-// Steps in ascending order, with columns that lie beside them; the oldest give way when there are more than fit.
+// Steps in ascending order, with columns that lie beside them. When there are more than fit the oldest give way, or each second one of the
+// older half.
 
 type Floats = Float32Array | Float64Array;
 interface Column {
   width: number; // numbers a step
   data: Floats;
+}
+
+/** Moves entries so that of the first `half` each second one stays, and all behind them. Returns how many there are then. */
+function thin(data: Floats, width: number, half: number, count: number): number {
+  const kept = (half + 1) >> 1;
+  for (let i = 1; i < kept; i++) data.copyWithin(i * width, 2 * i * width, (2 * i + 1) * width);
+  data.copyWithin(kept * width, half * width, count * width);
+  const left = kept + count - half;
+  data.fill(NaN, left * width, count * width);
+  return left;
 }
 
 /** Leaves a gap of NaN before each of the places, which ascend, in `count` entries of `width` numbers. data has room for it. */
@@ -22,8 +33,11 @@ export class StepAxis {
   count = 0;
   private columns: Column[] = [];
 
-  /** most: steps that are kept. */
-  constructor(private most: number) {}
+  /** most: steps that are kept. keepsFirst: older ones are thinned, so that the first one stays. */
+  constructor(
+    private most: number,
+    private readonly keepsFirst = false,
+  ) {}
 
   /** Adds a column whose entries are NaN so far. Read it by columnData(): it moves when it grows. */
   addColumn(width: number, isDouble: boolean): number {
@@ -44,7 +58,7 @@ export class StepAxis {
       if (this.find(step) < 0) this.insert([step]);
       return this.find(step);
     }
-    if (this.count >= this.most) this.forgetOldest(Math.max(1, this.most >> 3));
+    if (this.count >= this.most) this.giveWay(Math.max(1, this.most >> 3));
     this.makeRoomFor(this.count + 1);
     this.steps[this.count] = step;
     return this.count++;
@@ -90,12 +104,14 @@ export class StepAxis {
   /** Keeps the newest so many from now on, and gives back the memory of more. */
   limit(most: number): void {
     this.most = Math.max(16, most);
-    if (this.count > this.most) this.forgetOldest(this.count - this.most);
+    if (this.count > this.most) this.giveWay(this.count - this.most);
     if (this.steps.length > 2 * this.most) this.resize(this.most);
   }
 
   /** late: ascending, none of them there, each older than the last. Of all together the oldest are left out that do not fit. */
   private insert(late: number[]): void {
+    const missing = this.count + late.length - this.most;
+    if (this.keepsFirst && missing > 0) this.giveWay(Math.min(missing, this.count));
     let [excess, old, skipped] = [this.count + late.length - this.most, 0, 0];
     for (; excess > 0; excess--) {
       if (skipped < late.length && late[skipped] < this.steps[old]) skipped++;
@@ -109,6 +125,19 @@ export class StepAxis {
     fitting.forEach((step, i) => (this.steps[places[i] + i] = step));
     for (const { data, width } of this.columns) spread(data, width, this.count, places);
     this.count += fitting.length;
+  }
+
+  /** Of the steps that are there so many go, or a few more. */
+  private giveWay(steps: number): void {
+    const most = this.count - steps;
+    while (this.keepsFirst && this.count > Math.max(most, 4)) this.thinOlder();
+    if (this.count > most) this.forgetOldest(this.count - most);
+  }
+
+  private thinOlder(): void {
+    const half = this.count >> 1;
+    for (const { data, width } of this.columns) thin(data, width, half, this.count);
+    this.count = thin(this.steps, 1, half, this.count);
   }
 
   private forgetOldest(steps: number): void {

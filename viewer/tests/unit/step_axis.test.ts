@@ -103,4 +103,30 @@ describe("an axis of steps", () => {
     for (let step = 2; step < 200; step++) axis.place(step);
     expect(axis.columnData(column).subarray(0, axis.count).every(Number.isNaN)).toBe(true);
   });
+  it("thins older steps where the first one is to stay", () => {
+    for (const isBulk of [false, true]) {
+      const axis = new StepAxis(100, true);
+      axis.addColumn(2, true);
+      for (let from = 0; from < 5000; from += 50) fill(axis, Array.from({ length: 50 }, (_, i) => from + i), isBulk);
+      expect(axis.count).toBeLessThanOrEqual(100);
+      expect([axis.first(), axis.last()]).toEqual([0, 4999]);
+      expect(steps(axis)).toEqual([...steps(axis)].sort((a, b) => a - b));
+      expect(steps(axis).slice(-20)).toEqual(Array.from({ length: 20 }, (_, i) => 4980 + i));
+      expect(numbers(axis)).toEqual(steps(axis).flatMap((step) => [step, -step]));
+      expect([...axis.columnData(0).subarray(2 * axis.count)].every(Number.isNaN)).toBe(true);
+    }
+  });
+  it("takes a past that comes late, and keeps its first step", () => {
+    const axis = new StepAxis(100, true);
+    axis.addColumn(2, true);
+    fill(axis, Array.from({ length: 90 }, (_, i) => 1000 + i), true);
+    fill(axis, Array.from({ length: 90 }, (_, i) => 10 * i), true);
+    fill(axis, Array.from({ length: 90 }, (_, i) => 1090 + i), true);
+    expect([axis.first(), axis.last()]).toEqual([0, 1179]);
+    expect(axis.count).toBeLessThanOrEqual(100);
+    expect(numbers(axis)).toEqual(steps(axis).flatMap((step) => [step, -step]));
+    axis.limit(20);
+    expect([axis.first(), axis.last(), axis.count <= 20]).toEqual([0, 1179, true]);
+    expect(numbers(axis)).toEqual(steps(axis).flatMap((step) => [step, -step]));
+  });
 });
