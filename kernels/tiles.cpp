@@ -109,6 +109,9 @@ void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cu
   }
 }
 
+/// 2^-exponent, exponent: 0 to 64. Asked for each row: without ldexp().
+double inverse_power_of_two(int exponent) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - exponent) << 52); }
+
 bool is_of_sums(TileReduction reduction) { return reduction == TileReduction::kMean || reduction == TileReduction::kSum; }
 
 template <class Element>
@@ -206,9 +209,9 @@ void merge_tiles(const TileMethod& method, const TileState& theirs, TileState& m
 double packing_scale(const TileMethod& method, std::uint64_t width) noexcept {
   const auto bits = static_cast<int>(std::bit_width(width - 1));  // a sum of so many is at most 2^bits times its greatest element
   switch (method.reduction) {
-    case TileReduction::kMean: return std::ldexp(1.0, -bits);
+    case TileReduction::kMean: return inverse_power_of_two(bits);
     case TileReduction::kRms:
-    case TileReduction::kStd: return std::ldexp(1.0, -(bits + 1) / 2);
+    case TileReduction::kStd: return inverse_power_of_two((bits + 1) / 2);
     default: return 1.0;
   }
 }
