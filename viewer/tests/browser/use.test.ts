@@ -122,6 +122,9 @@ describe.skipIf(missing)("the page", () => {
     expect(await page.locator("dialog").isVisible()).toBe(true);
     await page.keyboard.press("Escape");
     expect(await page.locator("dialog").isVisible()).toBe(false);
+    // The browser may leave the focus in the sheet for a moment after it was closed.
+    await page.locator("dialog button").evaluate((button) => button.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true })));
+    await page.waitForSelector("[data-view=tensors][aria-selected=true]");
     for (const [key, view] of [["2", "ranks"], ["3", "tensors"], ["4", "generate"], ["1", "run"]]) {
       await page.keyboard.press(key);
       await page.waitForSelector(`[data-view=${view}][aria-selected=true]`);
