@@ -37,3 +37,12 @@ export const loopOf = (page) =>
     const { provides } = document.querySelector("#app").__vue_app__._context;
     return Object.getOwnPropertySymbols(provides).map((key) => provides[key].loop).find(Boolean);
   });
+
+/** After what has come is drawn: a little later, and as many refreshes as that takes. */
+export async function drawn(page) {
+  await (await loopOf(page)).evaluate(async (loop) => {
+    const refresh = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    for (let quiet = 0; quiet < 2; quiet = loop.isBehind() ? 0 : quiet + 1) await refresh();
+  });
+}

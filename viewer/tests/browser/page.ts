@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { startMock } from "../mock_server/server.js";
-import { CHROMIUM, loopOf, watchedPage } from "./chromium.js";
+import { CHROMIUM, drawn, watchedPage } from "./chromium.js";
 
-export { CHROMIUM, cursorTo, launch } from "./chromium.js";
+export { CHROMIUM, cursorTo, drawn, launch } from "./chromium.js";
 
 export const PAGE = process.env.MEGASCOPE_VIEWER_PAGE ?? fileURLToPath(new URL("../../dist/index.html", import.meta.url));
 export const missing = [CHROMIUM, PAGE].find((path) => !existsSync(path));
@@ -33,15 +33,6 @@ export async function reached(page: Page, step: number): Promise<void> {
   await page.waitForFunction((wanted) => document.querySelector("[data-last-step]")?.textContent === String(wanted), step);
   await drawn(page);
 }
-/** After what has come is drawn: a little later, and as many refreshes as that takes. */
-export async function drawn(page: Page): Promise<void> {
-  await (await loopOf(page)).evaluate(async (loop: { isBehind(): boolean }) => {
-    const refresh = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    for (let quiet = 0; quiet < 2; quiet = loop.isBehind() ? 0 : quiet + 1) await refresh();
-  });
-}
-
 /** The colour of a heatmap's cell, of its middle, as [red, green, blue]. */
 export async function colourOf(page: Page, heat: string, row: number, column: number): Promise<number[]> {
   return page.evaluate(

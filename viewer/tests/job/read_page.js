@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
-import { cursorTo, launch, watchedPage } from "../browser/chromium.js";
+import { cursorTo, drawn, launch, watchedPage } from "../browser/chromium.js";
 
 const [, , pictures] = process.argv;
 const LAYERS = 4;
@@ -39,7 +39,8 @@ async function ranksView(page) {
     title: element.querySelector("h2").textContent,
     ...Object.fromEntries([...element.querySelectorAll("[data-value]")].map((cell) => [cell.dataset.value, cell.textContent])),
   }));
-  await page.click("[data-pause]"); // both tables are of the same steps
+  await page.click("[data-pause]"); // both tables are of the same steps, once what came before is drawn
+  await drawn(page);
   const tables = { compute: await heat(page, "compute"), mpi: await heat(page, "mpi") };
   await page.click("[data-pause]");
   return { chosen, ...tables };
@@ -62,6 +63,7 @@ async function tensorsView(page) {
   const strips = [];
   for (let layer = 0; layer < LAYERS; layer++) {
     await cursorTo(page, `strip-1-${layer}`, 1, 0);
+    await drawn(page);
     strips.push({ told: await told(), cells: await heat(page, `strip-1-${layer}`) });
   }
   await page.click("[data-pause]");
