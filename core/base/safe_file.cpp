@@ -1,0 +1,256 @@
+#include "core/base/safe_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+namespace megascope::files {
+namespace {
+
+constexpr std::string_view kPartSuffix = ".part";
+constexpr std::size_t kDigitCount = 16;
+
+std::string path_of(const Base& base, const std::string& name) {
+  return base.path.empty() || name.starts_with('/') ? name : base.path + "/" + name;
+}
+
+int open_retried(const Base& base, const std::string& name, int flags, mode_t mode = 0) {
+  int file = -1;
+  do {
+    file = ::openat(base.directory, name.c_str(), flags | O_CLOEXEC, mode);
+  } while (file < 0 && errno == EINTR);
+  return file;
+}
+
+Status cannot_open(const std::string& path, int error_number) {
+  if (error_number == ELOOP) return Status::error("cannot open " + path + ": it is a symbolic link");
+  if (error_number == ENXIO) return Status::error("cannot open " + path + ": it is not a regular file");
+  return Status::from_errno("cannot open " + path, error_number);
+}
+
+Status judge_file(int file, const std::string& path, Owner owner) {
+  struct stat info {};
+  if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  if (!S_ISREG(info.st_mode)) return Status::error("cannot open " + path + ": it is not a regular file");
+  if (owner == Owner::kAnyone) return Status::ok();
+  if (info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
+  // A hard link to another file of ours may have been made where the kernel does not protect them.
+  if (owner == Owner::kThisUserOnly && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links)");
+  return Status::ok();
+}
+
+Status open_regular(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result) {
+  const std::string path = path_of(base, name);
+  Descriptor file(open_retried(base, name, flags | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return cannot_open(path, errno);
+  Status status = judge_file(file.number(), path, owner);
+  if (status.is_ok()) result = std::move(file);
+  return status;
+}
+
+std::string random_digits() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);  // uniqueness is enough: O_EXCL refuses names that exist
+    bits = (static_cast<std::uint64_t>(now.tv_nsec) << 32 ^ static_cast<std::uint64_t>(now.tv_sec)) * 0x9E3779B97F4A7C15U ^
+           static_cast<std::uint64_t>(getpid());
+  }
+  char text[kDigitCount + 1];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(bits));
+  return text;
+}
+
+bool is_part_of(std::string_view entry, std::string_view name) {
+  if (entry.size() != name.size() + 1 + kDigitCount + kPartSuffix.size()) return false;
+  if (!entry.starts_with(name) || entry[name.size()] != '.' || !entry.ends_with(kPartSuffix)) return false;
+  return entry.substr(name.size() + 1, kDigitCount).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool remove_if_stale(const Base& base, const std::string& name) {
+  Descriptor file;
+  if (!open_existing(base, name, O_RDWR, Owner::kThisUserOnly, file).is_ok()) return false;
+  return flock(file.number(), LOCK_EX | LOCK_NB) == 0 && unlinkat(base.directory, name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    number_ = other.release();
+  }
+  return *this;
+}
+
+int Descriptor::release() noexcept { return std::exchange(number_, -1); }
+
+void Descriptor::reset() noexcept {
+  if (number_ >= 0) ::close(release());
+}
+
+Status Descriptor::close(const std::string& name) {
+  if (number_ < 0 || ::close(release()) == 0 || errno == EINTR) return Status::ok();
+  return Status::from_errno("cannot write " + name, errno);
+}
+
+Base current_directory() { return {AT_FDCWD, {}}; }
+
+Status open_existing(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result) {
+  return open_regular(base, name, flags | O_NOFOLLOW, owner, result);
+}
+
+Status open_existing(const std::string& path, int flags, Owner owner, Descriptor& result) {
+  return open_existing(current_directory(), path, flags, owner, result);
+}
+
+Status open_given(const std::string& path, Descriptor& result) {
+  return open_regular(current_directory(), path, O_RDONLY, Owner::kAnyone, result);
+}
+
+Status create_new(const Base& base, const std::string& name, mode_t mode, Descriptor& result) {
+  const std::string path = path_of(base, name);
+  Descriptor file(open_retried(base, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
+  if (!file.is_open()) {
+    if (errno == EEXIST) return Status::error("cannot create " + path + ": it exists already");
+    return Status::from_errno("cannot create " + path, errno);
+  }
+  result = std::move(file);
+  return Status::ok();
+}
+
+Status create_new(const std::string& path, mode_t mode, Descriptor& result) {
+  return create_new(current_directory(), path, mode, result);
+}
+
+Status open_private_directory(const Base& base, const std::string& name, Descriptor& result) {
+  const std::string path = path_of(base, name);
+  Descriptor directory(open_retried(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (!directory.is_open()) {
+    if (errno == ELOOP || errno == ENOTDIR) return Status::error("cannot use " + path + ": it is not a directory");
+    return Status::from_errno("cannot open " + path, errno);
+  }
+  struct stat info {};
+  if (fstat(directory.number(), &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  if (info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return Status::error("cannot use " + path + ": other users can write to it");
+  result = std::move(directory);
+  return Status::ok();
+}
+
+Status open_private_directory(const std::string& path, Descriptor& result) {
+  return open_private_directory(current_directory(), path, result);
+}
+
+Status read_small(const std::string& path, std::size_t max_bytes, std::string& text) {
+  Descriptor file;
+  const Status status = open_existing(path, O_RDONLY, Owner::kAnyone, file);
+  if (!status.is_ok()) return status;
+  std::string read;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t count = ::read(file.number(), buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return Status::from_errno("cannot read " + path, errno);
+    if (count == 0) break;
+    read.append(buffer, static_cast<std::size_t>(count));
+    if (read.size() > max_bytes) return Status::error(path + " is larger than expected");
+  }
+  text = std::move(read);
+  return Status::ok();
+}
+
+Status FreshFile::create(Base base, const std::string& name, mode_t mode) {
+  discard();
+  constexpr int kMaxTries = 16;
+  base_ = std::move(base);
+  name_ = name;
+  Status status;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const std::string fresh = name + "." + random_digits() + std::string(kPartSuffix);
+    status = create_new(base_, fresh, mode, file_);
+    if (status.is_ok()) {
+      fresh_name_ = fresh;
+      (void)flock(file_.number(), LOCK_EX | LOCK_NB);  // where there are no locks, remove_stale_parts() removes nothing either
+      return status;
+    }
+    if (errno != EEXIST) break;
+  }
+  return status;
+}
+
+Status FreshFile::create(const std::string& path, mode_t mode) { return create(current_directory(), path, mode); }
+
+std::string FreshFile::path() const { return path_of(base_, fresh_name_.empty() ? name_ : fresh_name_); }
+
+Status FreshFile::publish(Existing existing) {
+  const std::string target = path_of(base_, name_);
+  Status status = file_.close(path());
+  int result = -1;
+  if (status.is_ok() && existing == Existing::kReplace) {
+    result = renameat(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str());
+  } else if (status.is_ok()) {
+    result = renameat2(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str(), RENAME_NOREPLACE);
+    if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
+      result = linkat(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str(), 0);
+      if (result == 0) unlinkat(base_.directory, fresh_name_.c_str(), 0);
+    }
+  }
+  if (status.is_ok() && result != 0) {
+    status = errno == EEXIST ? Status::error(target + " exists already: it is not overwritten") : Status::from_errno("cannot create " + target, errno);
+  }
+  if (status.is_ok()) fresh_name_.clear();
+  discard();
+  return status;
+}
+
+void FreshFile::discard() noexcept {
+  if (!fresh_name_.empty()) unlinkat(base_.directory, fresh_name_.c_str(), 0);
+  fresh_name_.clear();
+  file_.reset();
+}
+
+Status write_all(int file, std::string_view bytes, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return Status::from_errno("cannot write " + name, written < 0 ? errno : ENOSPC);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return Status::ok();
+}
+
+Status write_file(const std::string& path, std::string_view text, mode_t mode) {
+  FreshFile file;
+  Status status = file.create(path, mode);
+  if (status.is_ok()) status = write_all(file.number(), text, file.path());
+  if (status.is_ok()) status = file.publish(FreshFile::Existing::kReplace);
+  return status;
+}
+
+int remove_stale_parts(const Base& base, const std::string& name) {
+  const int copy = open_retried(base, ".", O_RDONLY | O_DIRECTORY);
+  if (copy < 0) return 0;
+  DIR* const entries = fdopendir(copy);
+  if (entries == nullptr) {
+    ::close(copy);
+    return 0;
+  }
+  int count = 0;
+  while (const dirent* const entry = readdir(entries)) {
+    if (is_part_of(entry->d_name, name) && remove_if_stale(base, entry->d_name)) ++count;
+  }
+  closedir(entries);
+  return count;
+}
+
+}  // namespace megascope::files

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+/// Opens and creates files in directories where other users may have placed something under the same name. The only code of the
+/// project that creates files (tests/lint/check_files.py). No function follows a symbolic link in the last component of a path,
+/// except open_given(), or waits for a FIFO. Any thread. Errors name the path.
+namespace megascope::files {
+
+/// Owns a file descriptor; -1: none. Close-on-exec.
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { reset(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const noexcept { return number_; }
+  bool is_open() const noexcept { return number_ >= 0; }
+  int release() noexcept;
+  void reset() noexcept;
+  /// Closes; returns what close(2) reports, with `name` in the sentence. EINTR is no error.
+  Status close(const std::string& name);
+
+ private:
+  int number_ = -1;
+};
+
+/// Where a path begins: a directory that is open, or the current one. The name of that directory appears in errors.
+struct Base {
+  int directory;           ///< descriptor, or AT_FDCWD
+  std::string path;        ///< of the directory, without a final slash; empty: the current one
+};
+/// The current directory; names are then paths.
+Base current_directory();
+
+/// Which owners of a file are accepted.
+enum class Owner {
+  kAnyone,       ///< shared results: reading only
+  kThisUser,     ///< geteuid()
+  kThisUserOnly  ///< geteuid(), and the file has one name: for directories that others can write to, where a hard link may lead elsewhere
+};
+
+/// Opens an existing regular file. flags: O_RDONLY or O_RDWR, and others of open(2) but O_CREAT and O_TRUNC. Refused: links,
+/// FIFOs, devices, directories, and owners other than `owner` says.
+Status open_existing(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result);
+Status open_existing(const std::string& path, int flags, Owner owner, Descriptor& result);
+
+/// Opens a regular file that the user named, for reading. Links are followed.
+Status open_given(const std::string& path, Descriptor& result);
+
+/// Creates a file that grows in place. Fails with "exists already" if anything, also a dangling link, has the name.
+/// mode: less what the umask takes.
+Status create_new(const Base& base, const std::string& name, mode_t mode, Descriptor& result);
+Status create_new(const std::string& path, mode_t mode, Descriptor& result);
+
+/// Opens a directory that belongs to geteuid() and that neither group nor others can write. Its parents are not judged.
+Status open_private_directory(const Base& base, const std::string& name, Descriptor& result);
+Status open_private_directory(const std::string& path, Descriptor& result);
+
+/// Whole content of an existing regular file, at most `max_bytes` (more is an error), of any owner.
+Status read_small(const std::string& path, std::size_t max_bytes, std::string& text);
+
+/// A file that gets its final name only when it is whole. Until then it has a fresh name in the same directory:
+/// "<name>.<16 hexadecimal digits>.part". Locked (flock) while it is written, so that what a killed process left can be told
+/// from what is being written: remove_stale_parts().
+class FreshFile {
+ public:
+  FreshFile() = default;
+  ~FreshFile() { discard(); }
+  FreshFile(FreshFile&&) = delete;
+
+  /// base.directory must stay open as long as this object lives. mode: less what the umask takes.
+  Status create(Base base, const std::string& name, mode_t mode);
+  Status create(const std::string& path, mode_t mode);
+
+  int number() const noexcept { return file_.number(); }
+  /// Path of the file under its present name, for messages.
+  std::string path() const;
+
+  /// What has the final name already.
+  enum class Existing { kKeep, kReplace };
+  /// Closes, then renames. kKeep: an error if the name exists, also where the file system has no RENAME_NOREPLACE (then by a hard
+  /// link). kReplace: a link of that name is replaced, not followed.
+  Status publish(Existing existing);
+  /// Removes the file. Not after publish().
+  void discard() noexcept;
+
+ private:
+  Base base_{};
+  std::string name_;
+  std::string fresh_name_;  ///< empty: there is no file
+  Descriptor file_;
+};
+
+/// Writes a whole file under a fresh name and renames it over `path`.
+Status write_file(const std::string& path, std::string_view text, mode_t mode);
+
+/// Writes all of `bytes` at the current position. Errors name `name`.
+Status write_all(int file, std::string_view bytes, const std::string& name);
+
+/// Removes regular files "<name>.<16 hexadecimal digits>.part" of this user that no process holds open for writing. name: that of the
+/// final file. Returns how many were removed.
+int remove_stale_parts(const Base& base, const std::string& name);
+
+}  // namespace megascope::files

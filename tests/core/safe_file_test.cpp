@@ -1,0 +1,163 @@
+// Files in directories where others may have placed something: what is opened, what is refused, what a write leaves.
+#include "core/base/safe_file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace megascope::files {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class SafeFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/safe_file_test.XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string in(const std::string& name) const { return folder_ + "/" + name; }
+  void put(const std::string& name, const std::string& text) const { std::ofstream(in(name)) << text; }
+  std::string content(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(in(name)).rdbuf();
+    return text.str();
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.push_back(entry.path().filename());
+    std::ranges::sort(found);
+    return found;
+  }
+  std::string folder_;
+};
+
+TEST_F(SafeFile, OpensARegularFileOnly) {
+  put("file", "x");
+  fs::create_symlink(in("file"), in("link"));
+  fs::create_symlink(in("nothing"), in("dangling"));
+  fs::create_directory(in("directory"));
+  ASSERT_EQ(mkfifo(in("fifo").c_str(), 0600), 0);
+  Descriptor file;
+  EXPECT_TRUE(open_existing(in("file"), O_RDONLY, Owner::kThisUser, file).is_ok());
+  EXPECT_TRUE(file.is_open());
+  for (const int flags : {O_RDONLY, O_RDWR}) {
+    for (const char* name : {"link", "dangling", "directory", "fifo", "absent"}) {
+      Descriptor refused;
+      const Status status = open_existing(in(name), flags, Owner::kAnyone, refused);
+      EXPECT_THAT(status.message(), HasSubstr(in(name))) << name;
+      EXPECT_FALSE(refused.is_open());
+    }
+  }
+}
+
+TEST_F(SafeFile, AGivenPathMayBeALinkButNoFifo) {
+  put("file", "x");
+  fs::create_symlink(in("file"), in("link"));
+  ASSERT_EQ(mkfifo(in("fifo").c_str(), 0600), 0);
+  Descriptor file;
+  EXPECT_TRUE(open_given(in("link"), file).is_ok());
+  EXPECT_FALSE(open_given(in("fifo"), file).is_ok());
+}
+
+TEST_F(SafeFile, TwoNamesAreRefusedWhereOthersMayHaveMadeOne) {
+  put("file", "x");
+  fs::create_hard_link(in("file"), in("other"));
+  Descriptor file;
+  EXPECT_TRUE(open_existing(in("file"), O_RDWR, Owner::kThisUser, file).is_ok());
+  EXPECT_THAT(open_existing(in("file"), O_RDWR, Owner::kThisUserOnly, file).message(), HasSubstr("more than one name"));
+}
+
+TEST_F(SafeFile, NothingIsCreatedWhereSomethingIs) {
+  put("file", "old");
+  fs::create_symlink(in("nothing"), in("dangling"));
+  Descriptor file;
+  EXPECT_THAT(create_new(in("file"), 0600, file).message(), HasSubstr("exists already"));
+  EXPECT_THAT(create_new(in("dangling"), 0600, file).message(), HasSubstr("exists already"));
+  EXPECT_FALSE(fs::exists(in("nothing")));
+  EXPECT_EQ(content("file"), "old");
+}
+
+TEST_F(SafeFile, AWrittenFileReplacesALinkAndLeavesItsTarget) {
+  put("precious", "precious");
+  fs::create_symlink(in("precious"), in("report.txt"));
+  fs::create_symlink(in("precious"), in("report.txt.part"));
+  ASSERT_TRUE(write_file(in("report.txt"), "report", 0600).is_ok());
+  EXPECT_EQ(content("precious"), "precious");
+  EXPECT_FALSE(fs::is_symlink(in("report.txt")));
+  EXPECT_EQ(content("report.txt"), "report");
+  EXPECT_THAT(names(), ElementsAre("precious", "report.txt", "report.txt.part"));
+}
+
+TEST_F(SafeFile, AFreshFileIsThereWhenWholeOrNotAtAll) {
+  {
+    FreshFile file;
+    ASSERT_TRUE(file.create(in("a"), 0600).is_ok());
+    ASSERT_TRUE(write_all(file.number(), "half", "a").is_ok());
+    EXPECT_FALSE(fs::exists(in("a")));
+  }
+  EXPECT_THAT(names(), IsEmpty());
+  FreshFile file;
+  ASSERT_TRUE(file.create(in("a"), 0600).is_ok());
+  put("a", "somebody was faster");
+  EXPECT_THAT(file.publish(FreshFile::Existing::kKeep).message(), HasSubstr("not overwritten"));
+  EXPECT_EQ(content("a"), "somebody was faster");
+  EXPECT_THAT(names(), ElementsAre("a"));
+}
+
+TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
+  FreshFile busy;
+  ASSERT_TRUE(busy.create(in("a"), 0600).is_ok());
+  put("a.0123456789abcdef.part", "left");
+  put("a.0123456789abcdeg.part", "no name of ours");
+  put("b.0123456789abcdef.part", "of another file");
+  fs::create_symlink(in("b.0123456789abcdef.part"), in("a.0000000000000000.part"));
+  const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+  EXPECT_EQ(remove_stale_parts({directory, folder_}, "a"), 1);
+  close(directory);
+  EXPECT_FALSE(fs::exists(in("a.0123456789abcdef.part")));
+  EXPECT_EQ(names().size(), 4u);
+  EXPECT_TRUE(busy.publish(FreshFile::Existing::kKeep).is_ok());
+}
+
+TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
+  Descriptor directory;
+  EXPECT_TRUE(open_private_directory(folder_, directory).is_ok());
+  for (const mode_t mode : {0770, 0707}) {
+    ASSERT_EQ(chmod(folder_.c_str(), mode), 0);
+    EXPECT_THAT(open_private_directory(folder_, directory).message(), HasSubstr("other users can write to it"));
+  }
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  fs::create_directory_symlink(folder_, in("link"));
+  EXPECT_THAT(open_private_directory(in("link"), directory).message(), HasSubstr("not a directory"));
+  put("file", "x");
+  EXPECT_THAT(open_private_directory(in("file"), directory).message(), HasSubstr("not a directory"));
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder_.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(open_private_directory(folder_, directory).message(), HasSubstr("another user"));
+  }
+}
+
+TEST_F(SafeFile, ReadsSmallFilesWhole) {
+  put("file", std::string(10'000, 'x'));
+  std::string text;
+  EXPECT_TRUE(read_small(in("file"), 10'000, text).is_ok());
+  EXPECT_EQ(text.size(), 10'000u);
+  EXPECT_THAT(read_small(in("file"), 9'999, text).message(), HasSubstr("larger"));
+}
+
+}  // namespace
+}  // namespace megascope::files
