@@ -57,6 +57,42 @@ Status open_regular(const Base& base, const std::string& name, int flags, Owner 
   return status;
 }
 
+/// A directory and what fstat says of it. A link is refused.
+Status open_directory(const Base& base, const std::string& name, Descriptor& result, struct stat& info) {
+  const std::string path = path_of(base, name);
+  Descriptor directory(open_retried(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
+  if (!directory.is_open()) {
+    if (errno == ELOOP || errno == ENOTDIR) return Status::error("cannot use " + path + ": it is not a directory");
+    return Status::from_errno("cannot open " + path, errno);
+  }
+  if (fstat(directory.number(), &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  result = std::move(directory);
+  return Status::ok();
+}
+
+/// For readdir, with a position of its own; null where it cannot be opened.
+DIR* open_entries(const Base& base, const std::string& name = ".") {
+  const int copy = open_retried(base, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  if (copy < 0) return nullptr;
+  DIR* const entries = fdopendir(copy);
+  if (entries == nullptr) ::close(copy);
+  return entries;
+}
+
+/// Closes `entries`, which may be null.
+std::vector<std::string> names_of(DIR* entries, std::size_t max_count) {
+  std::vector<std::string> names;
+  if (entries == nullptr) return names;
+  while (names.size() < max_count) {
+    const dirent* const entry = readdir(entries);
+    if (entry == nullptr) break;
+    std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(std::move(name));
+  }
+  closedir(entries);
+  return names;
+}
+
 std::string random_digits() {
   std::uint64_t bits = 0;
   if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != sizeof bits) {
@@ -134,13 +170,10 @@ Status create_new(const std::string& path, mode_t mode, Descriptor& result) {
 
 Status open_private_directory(const Base& base, const std::string& name, Descriptor& result) {
   const std::string path = path_of(base, name);
-  Descriptor directory(open_retried(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  if (!directory.is_open()) {
-    if (errno == ELOOP || errno == ENOTDIR) return Status::error("cannot use " + path + ": it is not a directory");
-    return Status::from_errno("cannot open " + path, errno);
-  }
   struct stat info {};
-  if (fstat(directory.number(), &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  Descriptor directory;
+  const Status status = open_directory(base, name, directory, info);
+  if (!status.is_ok()) return status;
   if (info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return Status::error("cannot use " + path + ": other users can write to it");
   result = std::move(directory);
@@ -151,9 +184,34 @@ Status open_private_directory(const std::string& path, Descriptor& result) {
   return open_private_directory(current_directory(), path, result);
 }
 
+Status open_own_directory(const Base& base, const std::string& name, Descriptor& result) {
+  struct stat info {};
+  Descriptor directory;
+  const Status status = open_directory(base, name, directory, info);
+  if (!status.is_ok()) return status;
+  if (info.st_uid != geteuid()) {
+    const std::string user = std::to_string(info.st_uid);
+    return Status::error("cannot use " + path_of(base, name) + ": it belongs to another user (uid " + user + "), not to uid " +
+                         std::to_string(geteuid()) + "; run this as that user");
+  }
+  result = std::move(directory);
+  return Status::ok();
+}
+
+std::vector<std::string> names_in(const Base& base, std::size_t max_count) { return names_of(open_entries(base), max_count); }
+
+std::vector<std::string> names_in(const std::string& path, std::size_t max_count) {
+  return names_of(open_entries(current_directory(), path), max_count);
+}
+
 Status read_small(const std::string& path, std::size_t max_bytes, std::string& text) {
+  return read_small(current_directory(), path, max_bytes, text);
+}
+
+Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text) {
+  const std::string path = path_of(base, name);
   Descriptor file;
-  const Status status = open_existing(path, O_RDONLY, Owner::kAnyone, file);
+  const Status status = open_existing(base, name, O_RDONLY, Owner::kAnyone, file);
   if (!status.is_ok()) return status;
   std::string read;
   char buffer[4096];
@@ -238,13 +296,8 @@ Status write_file(const std::string& path, std::string_view text, mode_t mode) {
 }
 
 int remove_stale_parts(const Base& base, const std::string& name) {
-  const int copy = open_retried(base, ".", O_RDONLY | O_DIRECTORY);
-  if (copy < 0) return 0;
-  DIR* const entries = fdopendir(copy);
-  if (entries == nullptr) {
-    ::close(copy);
-    return 0;
-  }
+  DIR* const entries = open_entries(base);
+  if (entries == nullptr) return 0;
   int count = 0;
   while (const dirent* const entry = readdir(entries)) {
     if (is_part_of(entry->d_name, name) && remove_if_stale(base, entry->d_name)) ++count;

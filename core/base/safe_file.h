@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/status.h"
 
@@ -66,7 +67,16 @@ Status create_new(const std::string& path, mode_t mode, Descriptor& result);
 Status open_private_directory(const Base& base, const std::string& name, Descriptor& result);
 Status open_private_directory(const std::string& path, Descriptor& result);
 
+/// Opens a directory that belongs to geteuid(), whoever else can write to it: for names that must be new (FreshFile) or judged one
+/// by one (open_existing). The error for a directory of another user names that user and suggests to run as that user.
+Status open_own_directory(const Base& base, const std::string& name, Descriptor& result);
+
+/// Names in an open directory without "." and "..", in no particular order; at most `max_count`.
+std::vector<std::string> names_in(const Base& base, std::size_t max_count);
+std::vector<std::string> names_in(const std::string& path, std::size_t max_count);
+
 /// Whole content of an existing regular file, at most `max_bytes` (more is an error), of any owner.
+Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text);
 Status read_small(const std::string& path, std::size_t max_bytes, std::string& text);
 
 /// A file that gets its final name only when it is whole. Until then it has a fresh name in the same directory:

@@ -204,10 +204,21 @@ bool parse(std::string_view text, ParallelIndex& parallel);
 void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel);
 
 /// One process (a rank) of the run.
+/// Distinguishes a process from others with the same pid: on other machines, in other PID namespaces, earlier or later. All
+/// empty: not recorded (traces of version 0.1, synthetic ones).
+struct ProcessIdentity {
+  std::string boot_id;              ///< /proc/sys/kernel/random/boot_id as the process reads it
+  std::uint64_t pid_namespace = 0;  ///< inode of /proc/self/ns/pid
+  std::uint64_t start_ticks = 0;    ///< start of the process, in clock ticks since boot: field 22 of /proc/self/stat
+
+  bool operator==(const ProcessIdentity&) const = default;
+};
+
 struct ProcessInfo {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
-  std::int64_t pid = 0;
+  std::int64_t pid = 0;       ///< in its own PID namespace
+  ProcessIdentity identity;
   std::string run_id;
   std::string host;        ///< node as the user knows it: SLURMD_NODENAME, else the host name
   std::string program;     ///< path of the executable

@@ -8,28 +8,20 @@
 #include "core/record/definitions.h"
 
 namespace megascope::trace {
-namespace {
 
-bool read_from(int file, FileHeader& header) noexcept {
+bool read_header(int file, FileHeader& header) noexcept {
   return pread(file, &header, sizeof header, 0) == static_cast<ssize_t>(sizeof header) &&
          std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) == 0;
 }
 
-}  // namespace
+void change_header(const std::string& path, HeaderChange change) { change_header(files::current_directory(), path, change); }
 
-bool read_header(const std::string& path, FileHeader& header) noexcept {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool is_trace = read_from(file, header);
-  close(file);
-  return is_trace;
-}
-
-void change_header(const std::string& path, HeaderChange change) noexcept {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return;
+void change_header(const files::Base& directory, const std::string& name, HeaderChange change) {
+  files::Descriptor opened;
+  if (!files::open_existing(directory, name, O_RDWR, files::Owner::kThisUserOnly, opened).is_ok()) return;
+  const int file = opened.number();
   FileHeader header{};
-  if (read_from(file, header)) {
+  if (read_header(file, header)) {
     if (change.is_gone && header.end_state == static_cast<std::uint32_t>(EndState::kRunning)) {
       const auto state = static_cast<std::uint32_t>(EndState::kRecovered);
       (void)!pwrite(file, &state, sizeof state, offsetof(FileHeader, end_state));
@@ -44,7 +36,6 @@ void change_header(const std::string& path, HeaderChange change) noexcept {
       (void)!pwrite(file, run_id, sizeof run_id, offsetof(FileHeader, run_id));
     }
   }
-  close(file);
 }
 
 }  // namespace megascope::trace

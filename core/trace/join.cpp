@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <system_error>
@@ -68,7 +67,9 @@ Status add(Part part, Parts& parts) {
 
 std::vector<std::string> traces_of(const std::string& piece) {
   std::error_code error;
-  return fs::is_regular_file(piece, error) ? std::vector<std::string>{piece} : find_traces(piece);
+  if (!fs::is_regular_file(piece, error)) return find_traces(piece);
+  const fs::path real = fs::canonical(piece, error);  // a link that the user names is followed
+  return {error ? piece : real.string()};
 }
 
 Status read_piece(const std::string& piece, std::vector<Part>& parts, std::vector<std::string>& problems) {
@@ -135,11 +136,20 @@ void copy_notes(const Parts& parts, const fs::path& run_folder, std::vector<std:
   }
 }
 
+/// A piece may be the trace itself in scratch storage, or a copy, of which only the identity tells something.
+Liveness liveness_of_part(const Part& part) {
+  const Liveness by_identity = liveness_of(part.info);
+  OpenTrace trace;
+  if (by_identity != Liveness::kUnknown || !open_trace({files::current_directory(), part.path}, trace).is_ok()) return by_identity;
+  const Liveness by_file = liveness_of_writer(trace.file.number(), trace.header);
+  return by_file == Liveness::kRuns ? by_file : Liveness::kUnknown;
+}
+
 Status copy_part(const Part& part, const fs::path& run_folder, const std::string& run_id, std::vector<std::string>& problems) {
   const std::string to = (run_folder / trace_file_name(part.info.world_rank)).string();
   const Status status = copy_file(part.path, to);
   if (!status.is_ok()) return status;
-  const bool runs = liveness_of(part.info) == Liveness::kRuns && part.info.end_state == EndState::kRunning;
+  const bool runs = liveness_of_part(part) == Liveness::kRuns && part.info.end_state == EndState::kRunning;
   if (runs) problems.push_back("rank " + std::to_string(part.info.world_rank) + " still runs: its trace so far was copied");
   change_header(to, {.is_gone = !runs, .is_together = true, .run_id = run_id});
   return Status::ok();

@@ -19,6 +19,7 @@ inline constexpr std::size_t kFileHeaderBytes = 4096;
 inline constexpr std::size_t kChunkAlignment = 4096;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
+inline constexpr std::size_t kMaxLossCauses = 64;  ///< that the header page has room for
 
 /// kHooks: what the program told on a location (core/record/hook_words.h), in a sequence of its own.
 enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
@@ -73,8 +74,13 @@ struct FileHeader {
   std::atomic<std::uint64_t> overhead_ticks;
   char run_id[64];             ///< NUL-terminated
   std::atomic<std::uint64_t> losses[kLossCauseCount];
+  std::uint64_t reserved_losses[kMaxLossCauses - kLossCauseCount];  ///< 0; causes to come
+  std::uint64_t pid_namespace;  ///< ProcessIdentity of the writer; 0 and empty: not recorded, as in files of version 0.1
+  std::uint64_t process_start_ticks;
+  char boot_id[40];             ///< NUL-terminated
 };
 static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
+static_assert(offsetof(FileHeader, pid_namespace) == 688);
 
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
 inline constexpr std::size_t kDefinitionHeaderBytes = 8;

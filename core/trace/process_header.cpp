@@ -23,6 +23,9 @@ void begin_header(FileHeader& header, const ProcessInfo& info) {
   header.first_moment_realtime_ns = first.realtime_ns;
   const std::size_t length = std::min(info.run_id.size(), sizeof header.run_id - 1);
   std::memcpy(header.run_id, info.run_id.data(), length);
+  header.pid_namespace = info.identity.pid_namespace;
+  header.process_start_ticks = info.identity.start_ticks;
+  info.identity.boot_id.copy(header.boot_id, sizeof header.boot_id - 1);
 }
 
 void end_header(FileHeader& header, EndState state, const ClockPoint& last) {

@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/safe_file.h"
 #include "core/trace/decoder.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/hook_stream.h"
+#include "core/trace/liveness.h"
 #include "core/trace/location_stream.h"
 
 namespace megascope::trace {
@@ -37,31 +39,28 @@ TraceFile::~TraceFile() {
   if (mapping_ != nullptr) munmap(mapping_, bytes_.size());
 }
 
-Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) {
+Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) { return open(files::current_directory(), path, result); }
+
+Status TraceFile::open(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result) {
   constexpr int kMostTries = 32;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    Status status = open_once(path, result);
+    Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
   }
   return Status::ok();  // chunks that were given up while we read look the same; what is there is right
 }
 
-Status TraceFile::open_once(const std::string& path, std::unique_ptr<TraceFile>& result) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would make us wait
-  if (file < 0) return Status::from_errno("cannot open " + path, errno);
+Status TraceFile::open_once(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result) {
+  const std::string path = directory.path.empty() ? name : directory.path + "/" + name;
+  files::Descriptor opened;
+  const Status openable = files::open_existing(directory, name, O_RDONLY, files::Owner::kAnyone, opened);
+  if (!openable.is_ok()) return openable;
+  const int file = opened.number();
   struct stat info {};
-  fstat(file, &info);
-  if (!S_ISREG(info.st_mode)) {
-    close(file);
-    return Status::error(path + " is no file");
-  }
+  if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
   const auto size = static_cast<std::size_t>(info.st_size);
-  if (size < kFileHeaderBytes) {
-    close(file);
-    return Status::error(path + " is too short to be a MegaScope trace");
-  }
+  if (size < kFileHeaderBytes) return Status::error(path + " is too short to be a MegaScope trace");
   void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-  close(file);
   if (mapping == MAP_FAILED) return Status::from_errno("cannot map " + path, errno);
   std::unique_ptr<TraceFile> trace(new TraceFile);
   trace->mapping_ = mapping;
@@ -114,6 +113,7 @@ void TraceFile::read_header(const FileHeader& header) {
   info.world_size = std::clamp(header.world_size, info.world_rank + 1, kMaxRanks);
   info.pid = header.pid;
   info.run_id = text_of(header.run_id, sizeof header.run_id);
+  info.identity = identity_in(header);
   info.thread_level = static_cast<int>(header.thread_level & 3);
   info.clock = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic) ? ClockKind::kMonotonic
                                                                                       : ClockKind::kTsc;

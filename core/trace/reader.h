@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/safe_file.h"
 #include "core/base/status.h"
 #include "core/record/call.h"
 #include "core/record/definitions.h"
@@ -20,7 +21,10 @@ namespace megascope::trace {
 class TraceFile {
  public:
   /// Maps a file. An error when it is no trace, or of another version.
+  /// A link, FIFO or device is an error.
   static Status open(const std::string& path, std::unique_ptr<TraceFile>& result);
+  /// The same of a file in an open directory.
+  static Status open(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result);
   /// The same over bytes in memory, 8-byte aligned, which must outlive the object.
   static Status parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result);
   ~TraceFile();
@@ -64,7 +68,7 @@ class TraceFile {
   static void keep_whole_copies(Chunks& chunks);
   bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();
-  static Status open_once(const std::string& path, std::unique_ptr<TraceFile>& result);
+  static Status open_once(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result);
   void complete_locations();
   std::uint64_t last_hook_ticks(LocationId location) const;
   void find_end();

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
+
+#include "core/trace/scratch_home.h"
 
 namespace megascope::trace {
 namespace fs = std::filesystem;
@@ -19,8 +20,9 @@ void find_in(const fs::path& folder, std::vector<std::string>& found, std::vecto
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix)) found.push_back(entry.path().string());
-    if (name.starts_with("solo-") && entry.is_directory(error)) solo_folders.push_back(entry.path());
+    if (is_trace_file_name(name)) found.push_back(entry.path().string());
+    const bool is_directory = entry.symlink_status(error).type() == fs::file_type::directory;
+    if (is_directory && name.starts_with(kSoloFolderPrefix)) solo_folders.push_back(entry.path());
   }
 }
 
@@ -29,6 +31,8 @@ void find_in(const fs::path& folder, std::vector<std::string>& found, std::vecto
 std::string trace_file_name(std::int32_t world_rank) {
   return kTracePrefix + std::to_string(world_rank) + kTraceSuffix;
 }
+
+bool is_trace_file_name(std::string_view name) { return name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix); }
 
 std::vector<std::string> find_traces(const std::string& folder) {
   std::vector<std::string> found;
@@ -40,17 +44,54 @@ std::vector<std::string> find_traces(const std::string& folder) {
 }
 
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
-  return scratch + "/megascope-" + std::to_string(getuid()) + "/" + run_id;
+  return scratch + "/megascope-" + std::to_string(geteuid()) + "/" + run_id;
 }
 
-bool read_run_id(const std::string& folder, RunId& result) {
-  std::ifstream file(fs::path(folder) / kRunIdFile);
-  std::string scratch;
-  const bool is_whole = std::getline(file, result.id) && std::getline(file, scratch);
-  if (!is_whole || result.id.empty() || result.id.find('/') != std::string::npos) return false;
-  result.scratch_folder = scratch_folder_of(scratch, result.id);
-  std::getline(file, result.nodes);  // not of older runs
+namespace {
+
+constexpr std::size_t kMaxRunIdBytes = std::size_t{1} << 20;  // a list of nodes may be long
+
+/// The next line of `text`, which loses it. false: there is none.
+bool next_line(std::string_view& text, std::string& line) {
+  if (text.empty()) return false;
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
   return true;
+}
+
+/// An id is the name of a directory in scratch storage.
+bool is_usable_id(const std::string& id) { return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos; }
+
+bool parse_run_id(std::string_view text, RunId& result) {
+  const bool is_whole = next_line(text, result.id) && next_line(text, result.scratch);
+  if (!is_whole || !is_usable_id(result.id)) return false;
+  result.scratch_folder = scratch_folder_of(result.scratch, result.id);
+  result.nodes.clear();
+  next_line(text, result.nodes);  // not of older runs
+  return true;
+}
+
+/// Traces of the run that this user has on this node's scratch storage.
+void find_in_scratch(const RunId& id, std::vector<std::string>& found) {
+  std::vector<std::string> ignored;
+  for (const OpenDirectory& home : open_scratch_homes(id.scratch, ignored)) {
+    OpenDirectory run;
+    if (!open_scratch_run(home.base(), id.id, run, ignored)) continue;
+    for (const std::string& path : find_traces(run.path)) found.push_back(path);
+  }
+}
+
+}  // namespace
+
+bool read_run_id(const std::string& folder, RunId& result) {
+  std::string text;
+  return files::read_small(folder + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() && parse_run_id(text, result);
+}
+
+bool read_run_id(const files::Base& folder, RunId& result) {
+  std::string text;
+  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text).is_ok() && parse_run_id(text, result);
 }
 
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
@@ -68,7 +109,7 @@ Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSo
   for (const fs::path& part : folders) {
     RunId id;
     if (!read_run_id(part.string(), id)) continue;
-    for (const std::string& path : find_traces(id.scratch_folder)) paths.push_back(path);
+    find_in_scratch(id, paths);
   }
   for (const std::string& path : find_traces(folder)) paths.push_back(path);
   return open_all(folder, paths, {}, result, problems);

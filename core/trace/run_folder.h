@@ -3,8 +3,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/safe_file.h"
 #include "core/base/status.h"
 #include "core/record/source.h"
 #include "core/record/run_time.h"
@@ -14,6 +16,8 @@ namespace megascope::trace {
 
 /// Names of what lies in a run folder.
 std::string trace_file_name(std::int32_t world_rank);
+bool is_trace_file_name(std::string_view name);
+inline constexpr char kSoloFolderPrefix[] = "solo-";    ///< folders inside, of ranks that recorded alone
 inline constexpr char kRunIdFile[] = "run-id";          ///< lines: run id; rank 0's scratch; the job's nodes (Slurm); rank 0's node
 inline constexpr char kOptionsFile[] = "options.sh";
 inline constexpr char kReportTextFile[] = "report.txt";
@@ -71,14 +75,17 @@ class RunSource final : public RecordSource {
 /// Paths of the native traces in a run folder (also in solo-* below it), in no particular order.
 std::vector<std::string> find_traces(const std::string& folder);
 
-/// `<scratch>/megascope-<uid>/<run id>`.
+/// `<scratch>/megascope-<uid>/<run id>` of the effective user.
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id);
 /// What the run-id file of a run folder says; false when there is none.
 struct RunId {
   std::string id;
+  std::string scratch;         ///< of rank 0
   std::string scratch_folder;  ///< of this user, where traces of the run lie on a node while it goes on
   std::string nodes;           ///< of the job, as Slurm writes them: "n[0-3]"; empty: not known
 };
 bool read_run_id(const std::string& folder, RunId& result);
+/// The same in an open directory.
+bool read_run_id(const files::Base& folder, RunId& result);
 
 }  // namespace megascope::trace

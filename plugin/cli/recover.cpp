@@ -21,19 +21,17 @@ void say_missing(const std::string& folder, const trace::RecoverResult& result) 
       (has_nodes ? ", or collect.sh" : ""));
 }
 
-int recover_into(const RecoverArguments& arguments, const std::string& folder, const std::vector<std::string>& scratches) {
-  trace::RecoverResult result;
-  const Status status = trace::recover_run(folder, result, scratches);
+int print_result(const RecoverArguments& arguments, const std::string& folder, const Status& status, const trace::RecoverResult& result) {
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
     if (!arguments.is_quiet || !result.problems.empty()) say(status.message());
     return kUnusable;
   }
-  for (const std::string& path : result.recovered) std::printf("recovered %s\n", path.c_str());
+  for (const std::string& path : result.recovered) std::printf("recovered %s\n", printable(path).c_str());
   if (arguments.is_quiet) return kSuccess;
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
-              result.trace_count == 1 ? "trace" : "traces", folder.c_str(),
-              shell_quoted(folder).c_str());
+              result.trace_count == 1 ? "trace" : "traces", printable(folder).c_str(),
+              printable(shell_quoted(folder)).c_str());
   say_missing(folder, result);
   return kSuccess;
 }
@@ -51,14 +49,19 @@ std::vector<std::string> usual_scratches() {
 
 int recover_all(const RecoverArguments& arguments, const std::vector<std::string>& scratches) {
   int worst = kSuccess;
-  for (const trace::Leftover& left : trace::find_leftovers(scratches)) {
+  std::vector<std::string> problems;
+  const std::vector<trace::Leftover> all = trace::find_leftovers(scratches, &problems);
+  for (const std::string& problem : problems) say(problem);
+  for (const trace::Leftover& left : all) {
     if (left.is_running) {
       if (!arguments.is_quiet) say(left.scratch_folder + " is of a run that goes on: left where it is");
     } else if (left.run_folder.empty()) {
       say(left.scratch_folder + " stays: its run folder is not to be seen from here");
       worst = kUnusable;
     } else {
-      worst = std::max(worst, recover_into(arguments, left.run_folder, {left.scratch}));
+      trace::RecoverResult result;
+      const Status status = trace::recover_leftover(left, result);
+      worst = std::max(worst, print_result(arguments, left.run_folder, status, result));
     }
   }
   return worst;
@@ -68,7 +71,10 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
 
 int recover_traces(const RecoverArguments& arguments) {
   const std::vector<std::string> scratches = arguments.scratches.empty() ? usual_scratches() : arguments.scratches;
-  return arguments.is_for_all ? recover_all(arguments, scratches) : recover_into(arguments, arguments.folder, scratches);
+  if (arguments.is_for_all) return recover_all(arguments, scratches);
+  trace::RecoverResult result;
+  const Status status = trace::recover_run(arguments.folder, result, scratches);
+  return print_result(arguments, arguments.folder, status, result);
 }
 
 }  // namespace megascope::cli

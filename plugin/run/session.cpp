@@ -19,6 +19,7 @@
 #include "core/hooks/parallel_layout.h"
 #include "core/hooks/requests.h"
 #include "core/record/hash.h"
+#include "core/trace/liveness.h"
 #include "core/trace/run_folder.h"
 #include "mpi_layer/mpi_object.h"
 #include "plugin/run/live.h"
@@ -130,6 +131,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.world_rank = facts.world_rank;
   info.world_size = facts.world_size;
   info.pid = getpid();
+  info.identity = trace::this_process();
   info.run_id = run_id_;
   info.host = host_name();
   info.program = executable_path();

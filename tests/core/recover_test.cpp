@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,13 @@ class RecoverTest : public testing::Test {
 
   std::string scratch() const { return folder_ / "scratch"; }
 
+  /// Of a run of this user, in scratch storage: private, as the library makes it.
+  void make_scratch_folder(const fs::path& place) const {
+    fs::create_directories(place);
+    fs::permissions(place, fs::perms::owner_all);
+    fs::permissions(place.parent_path(), fs::perms::owner_all);
+  }
+
   void make_run_folder(const fs::path& name, const std::string& run_id, const std::string& scratch) const {
     fs::create_directories(folder_ / name);
     std::ofstream(folder_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
@@ -52,7 +60,7 @@ class RecoverTest : public testing::Test {
   /// A trace without calls, as a process that is killed leaves it.
   void leave_trace(const std::string& run_id, ProcessInfo info) const {
     const std::string place = scratch_folder_of(scratch(), run_id);
-    fs::create_directories(place);
+    make_scratch_folder(place);
     info.run_id = run_id;
     static auto* const recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
     auto& recorder = recorders->emplace_back(std::make_unique<Recorder>(RecorderOptions{
@@ -66,6 +74,7 @@ class RecoverTest : public testing::Test {
     info.world_rank = 1;
     info.world_size = 4;
     info.pid = pid_of_the_dead();
+    info.identity = this_process();
     info.run_folder = folder_ / run_folder;
     return info;
   }
@@ -108,6 +117,134 @@ TEST_F(RecoverTest, KnowsWhatRunsAndWhatCannotBePlaced) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_TRUE(left[0].is_running);
   EXPECT_EQ(left[0].run_folder, "");
+}
+
+TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCopied) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.identity.pid_namespace = 1;  // a container's: its pids mean nothing here
+  leave_trace("mine", info);        // this process maps it
+  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  for (int times = 0; times < 2; ++times) {
+    RecoverResult result;
+    ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+    EXPECT_TRUE(fs::exists(original));
+    EXPECT_THAT(result.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
+    EXPECT_EQ(result.recovered.size(), times == 0 ? 1u : 0u) << "the second time it has the same bytes";
+    EXPECT_THAT(result.ranks, ElementsAre(1));
+  }
+  std::unique_ptr<TraceFile> copy;
+  ASSERT_TRUE(TraceFile::open(folder_ / "out" / "rank-1.mgt", copy).is_ok());
+  EXPECT_EQ(copy->definitions().info.end_state, EndState::kRunning);
+  EXPECT_EQ(copy->definitions().info.identity, info.identity);
+}
+
+TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.identity.pid_namespace = 1;
+  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const pid_t child = fork();
+  if (child == 0) {
+    leave_trace("mine", info);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_FALSE(fs::exists(original));
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_EQ(fs::status(folder_ / "out" / "rank-1.mgt").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(RecoverTest, APidThatAnotherProcessHasNowIsOfNoneThatRuns) {
+  ProcessInfo info;
+  info.pid = getpid();
+  info.identity = this_process();
+  EXPECT_EQ(liveness_of(info), Liveness::kRuns);
+  ++info.identity.start_ticks;
+  EXPECT_EQ(liveness_of(info), Liveness::kGone);
+  info.identity.boot_id = "another machine's";
+  EXPECT_EQ(liveness_of(info), Liveness::kUnknown);
+  info.identity = {};  // version 0.1
+  EXPECT_EQ(liveness_of(info), Liveness::kUnknown);
+}
+
+TEST_F(RecoverTest, AProcessOfAnotherUserRuns) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to become another user";
+  const pid_t child = fork();
+  if (child == 0) {
+    ProcessInfo info;
+    info.pid = getppid();
+    info.identity = this_process();
+    info.identity.start_ticks = 0;
+    std::ifstream stat("/proc/" + std::to_string(info.pid) + "/stat");
+    std::string word;
+    for (int field = 1; field <= 22 && stat >> word; ++field) {}
+    info.identity.start_ticks = std::stoull(word);  // the name of this program has no blank
+    const bool has_left = setgid(4001) == 0 && setuid(4001) == 0;
+    _exit(has_left && liveness_of(info) == Liveness::kRuns ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(RecoverTest, PartsOfKilledCopiesDoNotBlockAndAreRemoved) {
+  make_run_folder("out", "mine", scratch());
+  leave_trace("mine", rank_1_of_4("out"));
+  const std::string of_version_0_1 = folder_ / "out" / "rank-1.mgt.part";
+  const std::string fresh = folder_ / "out" / "rank-1.mgt.0123456789abcdef.part";
+  const std::string foreign = folder_ / "out" / "notes.part";
+  for (const std::string& path : {of_version_0_1, fresh, foreign}) std::ofstream(path) << "MGSCOPE";
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_THAT(result.problems, IsEmpty());
+  EXPECT_THAT(result.ranks, ElementsAre(1));
+  EXPECT_FALSE(fs::exists(of_version_0_1));
+  EXPECT_FALSE(fs::exists(fresh));
+  EXPECT_TRUE(fs::exists(foreign));
+}
+
+TEST_F(RecoverTest, RefusesScratchThatOthersCanWriteTo) {
+  make_run_folder("out", "mine", scratch());
+  leave_trace("mine", rank_1_of_4("out"));
+  const fs::path home = fs::path(scratch_folder_of(scratch(), "mine")).parent_path();
+  fs::permissions(home, fs::perms::others_write, fs::perm_options::add);
+  std::vector<std::string> problems;
+  EXPECT_THAT(find_leftovers({scratch()}, &problems), IsEmpty());
+  EXPECT_THAT(problems, ElementsAre("cannot use " + home.string() + ": other users can write to it"));
+  RecoverResult result;
+  EXPECT_FALSE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_TRUE(fs::exists(home / "mine" / "rank-1.mgt"));
+}
+
+TEST_F(RecoverTest, FollowsNoLinkAndWaitsForNoFifo) {
+  make_run_folder("out", "mine", scratch());
+  leave_trace("mine", rank_1_of_4("out"));
+  const fs::path place = scratch_folder_of(scratch(), "mine");
+  std::ofstream(folder_ / "secret") << "secret";
+  fs::create_symlink(folder_ / "secret", place / "rank-2.mgt");
+  ASSERT_EQ(mkfifo((place / "rank-3.mgt").c_str(), 0600), 0);
+  fs::create_symlink(folder_ / "secret", folder_ / "out" / "rank-1.mgt.part");
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_THAT(result.ranks, ElementsAre(1));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "out" / "rank-2.mgt")));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "out" / "rank-3.mgt")));
+  EXPECT_EQ(result.problems.size(), 2u) << testing::PrintToString(result.problems);
+}
+
+TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {
+  for (const std::string id : {"..", ".", "a/b", ""}) {
+    make_run_folder("out", id, scratch());
+    RunId read;
+    EXPECT_FALSE(read_run_id(folder_ / "out", read)) << id;
+  }
+  fs::remove(folder_ / "out" / kRunIdFile);
+  ASSERT_EQ(mkfifo((folder_ / "out" / kRunIdFile).c_str(), 0600), 0);
+  RunId read;
+  EXPECT_FALSE(read_run_id(folder_ / "out", read)) << "and a FIFO makes nobody wait";
 }
 
 TEST_F(RecoverTest, ATraceKeepsWhatTheLauncherSaid) {

@@ -1,0 +1,105 @@
+#include "core/trace/recover.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "core/trace/reader.h"
+#include "core/trace/run_folder.h"
+#include "core/trace/scratch_home.h"
+
+namespace megascope::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxEntries = 1'000'000;
+constexpr std::size_t kMaxProblems = 8;
+
+/// Finds run folders by their ids. Each directory is read once, however many runs are looked for in it.
+class RunFolders {
+ public:
+  /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name; inside it, for a rank on its
+  /// own. Empty: there is none.
+  std::string find(const fs::path& asked_for, const std::string& run_id) {
+    RunId id;
+    if (read_run_id(asked_for.string(), id) && id.id == run_id) return asked_for.string();
+    const std::string beside = found_in(asked_for.parent_path(), run_id);
+    return beside.empty() ? found_in(asked_for, run_id) : beside;
+  }
+
+ private:
+  using Folders = std::map<std::string, std::string>;  ///< by run id
+
+  std::string found_in(const fs::path& parent, const std::string& run_id) {
+    auto known = known_.find(parent.string());
+    if (known == known_.end()) {
+      if (known_.size() >= kMaxKnown) known_.clear();
+      known = known_.emplace(parent.string(), read(parent)).first;
+    }
+    const auto folder = known->second.find(run_id);
+    return folder == known->second.end() ? std::string() : folder->second;
+  }
+
+  static Folders read(const fs::path& parent) {
+    Folders folders;
+    for (const std::string& name : files::names_in(parent.string(), kMaxEntries)) {
+      const std::string folder = (parent / name).string();
+      RunId id;
+      if (read_run_id(folder, id)) folders.emplace(id.id, folder);
+    }
+    return folders;
+  }
+
+  static constexpr std::size_t kMaxKnown = 1000;
+  std::map<std::string, Folders> known_;
+};
+
+std::string run_folder_of(const files::Base& directory, const std::string& trace_name, const std::string& run_id, RunFolders& folders) {
+  std::unique_ptr<TraceFile> trace;
+  if (!TraceFile::open(directory, trace_name, trace).is_ok()) return {};
+  const std::string& asked_for = trace->definitions().info.run_folder;
+  return asked_for.empty() ? std::string() : folders.find(asked_for, run_id);
+}
+
+/// false: no trace is there.
+bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders, Leftover& left) {
+  bool has_any = false;
+  for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
+    if (!is_trace_file_name(name)) continue;
+    has_any = true;
+    OpenTrace trace;
+    if (!open_trace({run.base(), name}, trace).is_ok()) continue;
+    left.is_running = left.is_running || liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
+    if (left.run_folder.empty()) left.run_folder = run_folder_of(run.base(), name, run_id, folders);
+  }
+  return has_any;
+}
+
+}  // namespace
+
+std::vector<Leftover> find_leftovers(const std::vector<std::string>& scratches, std::vector<std::string>* problems) {
+  std::vector<Leftover> found;
+  std::vector<std::string> all_problems;
+  RunFolders folders;
+  for (const std::string& scratch : scratches) {
+    for (const OpenDirectory& home : open_scratch_homes(scratch, all_problems)) {
+      std::vector<std::string> of_runs;
+      for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
+        OpenDirectory run;
+        if (!open_scratch_run(home.base(), run_id, run, of_runs)) continue;
+        Leftover left{.scratch = scratch, .scratch_folder = run.path, .run_folder = {}, .is_running = false};
+        if (examine(run, run_id, folders, left)) found.push_back(std::move(left));
+      }
+      all_problems.insert(all_problems.end(), of_runs.begin(), of_runs.end());
+    }
+  }
+  if (problems != nullptr) {
+    all_problems.resize(std::min(all_problems.size(), kMaxProblems * scratches.size()));
+    *problems = std::move(all_problems);
+  }
+  return found;
+}
+
+}  // namespace megascope::trace

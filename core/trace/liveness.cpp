@@ -1,0 +1,129 @@
+#include "core/trace/liveness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/base/first_line.h"
+
+namespace megascope::trace {
+namespace {
+
+constexpr char kBootIdFile[] = "/proc/sys/kernel/random/boot_id";
+
+/// The fields of /proc/<pid>/stat that matter here. state 0: not readable.
+struct ProcessStat {
+  char state = 0;
+  std::uint64_t thread_count = 0;
+  std::uint64_t start_ticks = 0;
+};
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// proc(5): the name, field 2, is in parentheses and may contain blanks and parentheses.
+ProcessStat stat_of(const std::string& process) {
+  constexpr int kState = 3;
+  constexpr int kThreadCount = 20;
+  constexpr int kStartTime = 22;
+  ProcessStat result;
+  const std::string line = first_line("/proc/" + process + "/stat");
+  const std::size_t name_end = line.rfind(") ");
+  if (name_end == std::string::npos) return result;
+  std::string_view rest = std::string_view(line).substr(name_end + 2);
+  for (int field = kState; field <= kStartTime && !rest.empty(); ++field) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (field == kState) result.state = word.front();
+    if (field == kThreadCount) result.thread_count = number_in(word);
+    if (field == kStartTime) result.start_ticks = number_in(word);
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
+  return result;
+}
+
+/// /proc may be that of another PID namespace (unshare --pid without --mount-proc): its numbers are then not ours.
+bool is_proc_of_this_namespace() {
+  char target[32];
+  const ssize_t size = readlink("/proc/self", target, sizeof target);
+  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == std::to_string(getpid());
+}
+
+Liveness liveness_here(std::int64_t pid, std::uint64_t start_ticks) {
+  const bool is_absent = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  if (is_absent) return Liveness::kGone;
+  const ProcessStat stat = is_proc_of_this_namespace() ? stat_of(std::to_string(pid)) : ProcessStat{};
+  if (stat.state == 0) return Liveness::kRuns;  // or /proc hides processes of other users
+  if (stat.start_ticks != 0 && stat.start_ticks != start_ticks) return Liveness::kGone;
+  // The first thread of a process may end before the others: the process is then in state Z too.
+  const bool is_zombie = (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
+  return is_zombie ? Liveness::kGone : Liveness::kRuns;
+}
+
+Liveness liveness_by_identity(std::int64_t pid, const ProcessIdentity& identity) {
+  const bool is_known = pid > 0 && !identity.boot_id.empty() && identity.pid_namespace != 0 && identity.start_ticks != 0;
+  if (!is_known) return Liveness::kUnknown;
+  const ProcessIdentity here = this_process();
+  if (identity.boot_id != here.boot_id || identity.pid_namespace != here.pid_namespace) return Liveness::kUnknown;
+  return liveness_here(pid, identity.start_ticks);
+}
+
+/// File systems that one kernel mounts at a time and on which ChunkStore maps the header page (backing.cpp). statfs(2) f_type.
+bool is_mapped_by_this_kernel_only(int file) {
+  constexpr std::uint32_t kTypes[] = {0xEF53 /* ext */,      0x58465342 /* XFS */,   0xF2F52010 /* F2FS */,
+                                      0x3153464A /* JFS */, 0x01021994 /* tmpfs */, 0x858458F6 /* ramfs */};
+  struct statfs info {};
+  if (fstatfs(file, &info) != 0) return false;
+  for (const std::uint32_t type : kTypes) {
+    if (static_cast<std::uint32_t>(info.f_type) == type) return true;
+  }
+  return false;
+}
+
+/// A read lease exists only while nobody can write to the file. It is given back at once.
+Liveness liveness_by_lease(int file) {
+  if (!is_mapped_by_this_kernel_only(file)) return Liveness::kUnknown;
+  (void)fcntl(file, F_SETSIG, SIGURG);  // if the lease is broken meanwhile: a signal that is ignored; SIGIO would end us
+  if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
+    (void)fcntl(file, F_SETLEASE, F_UNLCK);
+    return Liveness::kGone;
+  }
+  return errno == EAGAIN ? Liveness::kRuns : Liveness::kUnknown;
+}
+
+}  // namespace
+
+ProcessIdentity this_process() {
+  ProcessIdentity identity;
+  identity.boot_id = first_line(kBootIdFile);
+  struct stat info {};
+  if (stat("/proc/self/ns/pid", &info) == 0) identity.pid_namespace = info.st_ino;
+  identity.start_ticks = stat_of("self").start_ticks;
+  return identity;
+}
+
+ProcessIdentity identity_in(const FileHeader& header) {
+  return {.boot_id = {header.boot_id, strnlen(header.boot_id, sizeof header.boot_id)},
+          .pid_namespace = header.pid_namespace,
+          .start_ticks = header.process_start_ticks};
+}
+
+Liveness liveness_of(const ProcessInfo& info) { return liveness_by_identity(info.pid, info.identity); }
+
+Liveness liveness_of_writer(int file, const FileHeader& header) {
+  const Liveness by_identity = liveness_by_identity(header.pid, identity_in(header));
+  return by_identity != Liveness::kUnknown ? by_identity : liveness_by_lease(file);
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/safe_file.h"
+#include "core/base/status.h"
+#include "core/trace/layout.h"
+
+/// Copies and moves traces between scratch storage and run directories. A file gets its final name only when it is whole, with
+/// mode 0600. A process that is killed meanwhile leaves the original and at most a part "<name>.<16 digits>.part", which
+/// recover_run() removes. Links are neither followed nor overwritten.
+namespace megascope::trace {
+
+/// A file in an open directory. The directory stays open as long as the object is used.
+struct FilePlace {
+  files::Base directory;
+  std::string name;
+
+  std::string path() const { return directory.path.empty() ? name : directory.path + "/" + name; }
+};
+
+/// A trace that is open for reading, and its header as it was then.
+struct OpenTrace {
+  FilePlace place;
+  files::Descriptor file;
+  FileHeader header{};
+};
+/// Opens a trace of geteuid(). An error if it is not a regular file of this user or not a trace.
+Status open_trace(const FilePlace& place, OpenTrace& result);
+
+/// What the final name of a trace refers to. Two files of one process: one is a copy that was taken while it ran.
+enum class Target { kAbsent, kCopyOfTheSameProcess, kOther };
+Target target_of(const OpenTrace& source, const FilePlace& to);
+
+/// Brings a trace to `to` and removes the original; replaces a copy of the same process's trace. An error if `to` is something
+/// else; the original then stays. Successful if another process moved the same trace there meanwhile.
+Status move_trace(const OpenTrace& source, const FilePlace& to);
+/// The same by paths.
+Status move_trace(const std::string& from, const std::string& to);
+
+/// Copies a trace whose writer may still run; replaces an earlier copy. If the writer ends its trace and moves it to `to`
+/// meanwhile, `to` has the ended trace afterwards. is_new: false if `to` had the same bytes already.
+Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is_new);
+
+/// Copies any regular file of any user. An existing file is not overwritten.
+Status copy_file(const std::string& from, const std::string& to);
+
+}  // namespace megascope::trace

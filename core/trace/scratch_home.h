@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/safe_file.h"
+
+/// This user's directories in scratch storage. Others can create directories of the same names there: only a real directory of
+/// geteuid() that neither group nor others can write to is accepted, and everything in it is opened through its descriptor.
+namespace megascope::trace {
+
+/// An open directory.
+struct OpenDirectory {
+  files::Descriptor opened;
+  std::string path;
+
+  files::Base base() const { return {opened.number(), path}; }
+};
+
+/// The directories of all runs below `scratch`: "megascope-<uid>", "megascope-<uid>.XXXXXX" (made where the first name was taken),
+/// and `scratch` itself if it has such a name. Missing ones are omitted.
+/// problems: a sentence for each that was refused, at most 8.
+std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::vector<std::string>& problems);
+
+/// The directory of one run in such a directory. false: there is none, or it was refused (then `problems` says why).
+bool open_scratch_run(const files::Base& home, const std::string& run_id, OpenDirectory& result, std::vector<std::string>& problems);
+
+}  // namespace megascope::trace
