@@ -120,7 +120,11 @@ int examine_machine(const DoctorArguments& arguments);
 /// "2 of 8 ranks miss: 3 7"; empty when none does. ranks: those that are there, ascending.
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size);
 
-/// "megascope: <sentence>" on stderr.
+/// `text` as one line that is safe to print on a terminal and in a log: control characters (ESC, C1, line ends), characters that
+/// change the direction of text, and bytes that are not UTF-8 become '?'. For names of files and whatever else others chose.
+std::string printable(const std::string& text);
+
+/// "megascope: <sentence>" on stderr, printable.
 void say(const std::string& sentence);
 
 }  // namespace megascope::cli

@@ -57,8 +57,8 @@ Findings examine(const Subject& subject) {
 std::string text_of(const Findings& findings, std::size_t problem_count) {
   std::string text;
   for (const Finding& one : findings) {
-    text += fmt::format("{:<8} {:<9} {}\n", word_of(one.verdict), one.about, one.text);
-    if (!one.remedy.empty()) text += fmt::format("{:<19}{}\n", "", one.remedy);
+    text += fmt::format("{:<8} {:<9} {}\n", word_of(one.verdict), one.about, printable(one.text));
+    if (!one.remedy.empty()) text += fmt::format("{:<19}{}\n", "", printable(one.remedy));
   }
   const std::string found = problem_count == 0 ? "No problem found" : fmt::format("{} problem{}", problem_count, problem_count == 1 ? "" : "s");
   return text + fmt::format("{}. More reasons for an empty run: {}\n", found, page_path("nothing_recorded.md"));

@@ -104,12 +104,12 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
   progress.clear();
   if (!failure.empty()) return Status::error(failure);
   if (!status.is_ok()) return status;
-  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", format.c_str(), folder.c_str(),
-              result.path.c_str(), human_count(result.records).c_str(),
+  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(), printable(folder).c_str(),
+              printable(result.path).c_str(), human_count(result.records).c_str(),
               human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());
-  for (const std::string& note : result.notes) std::printf("  %s\n", note.c_str());
+  for (const std::string& note : result.notes) std::printf("  %s\n", printable(note).c_str());
   std::fflush(stdout);
   return Status::ok();
 }

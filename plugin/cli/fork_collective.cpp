@@ -1,5 +1,6 @@
 #include "plugin/cli/fork_collective.h"
 
+#include "plugin/cli/commands.h"
 #include "plugin/cli/socket_tree.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ SocketCollective take_place(int rank, int members, std::vector<Edge> edges) {
     SocketCollective collective = take_place(rank, members, std::move(edges));
     exit_code = body(collective);
   } catch (const std::exception& problem) {
-    std::fprintf(stderr, "megascope: member %d: %s\n", rank, problem.what());
+    say("member " + std::to_string(rank) + ": " + problem.what());
   } catch (...) {
     std::fprintf(stderr, "megascope: member %d: an exception\n", rank);
   }

@@ -81,7 +81,7 @@ int import_run(const ImportArguments& arguments) {
   for (const std::string& note : run->timeline().notes) say(note);
   const std::string missing = missing_ranks_text(run->world_ranks(), run->world_size());
   std::printf("%s operations of %zu workers in %s%s\n", human_count(run->timeline().operations.size()).c_str(), run->world_ranks().size(),
-              arguments.out.c_str(), missing.empty() ? "" : ("; " + missing).c_str());
+              printable(arguments.out).c_str(), missing.empty() ? "" : ("; " + missing).c_str());
   return kSuccess;
 }
 

@@ -16,7 +16,7 @@ int join_pieces(const JoinArguments& arguments) {
     return kUnusable;
   }
   std::printf("%zu of %d ranks in %s; see `megascope report %s`\n", result.ranks.size(), result.world_size,
-              arguments.out.c_str(), shell_quoted(arguments.out).c_str());
+              printable(arguments.out).c_str(), printable(shell_quoted(arguments.out)).c_str());
   const std::string missing = missing_ranks_text(result.ranks, result.world_size);
   if (!missing.empty()) say(missing);
   return kSuccess;

@@ -1,4 +1,5 @@
 #include "analysis/hang/hang.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
@@ -15,11 +16,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <set>
 #include <system_error>
+#include <utility>
 
 /// `megascope report`: from the native traces, by all cores.
 namespace megascope::cli {
@@ -28,7 +32,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxStoredBytes = 256U << 20;
+constexpr std::size_t kMaxStoredBytes = 256U << 20;
 
 Status summarize_together(const trace::RunSource& run, std::size_t members,
                           report::RunReport& report) {
@@ -51,11 +55,9 @@ Status summarize_together(const trace::RunSource& run, std::size_t members,
 
 /// The run's own report, made when it ended; null where there is none that can be read.
 json stored_report(const std::string& folder) {
-  const std::string path = folder + "/" + trace::kReportJsonFile;
-  std::error_code error;
-  if (!fs::exists(path, error) || fs::file_size(path, error) > kMaxStoredBytes || error) return {};
-  std::ifstream file(path);
-  json stored = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  if (!files::read_small(folder + "/" + trace::kReportJsonFile, kMaxStoredBytes, text).is_ok()) return {};
+  json stored = json::parse(text, nullptr, /*allow_exceptions=*/false);
   return stored.is_object() ? stored : json();
 }
 
@@ -114,8 +116,18 @@ void resolve_places_of(report::RunReport& report) {
   resolve_places(folder, sites, report.start_realtime_ns, report.notes);
 }
 
+/// Device and inode of directories.
+using VisitedRuns = std::set<std::pair<dev_t, ino_t>>;
+
+/// False: it has been visited, or is not there. Runs may name each other as the one that started them.
+bool visit(const std::string& folder, VisitedRuns& visited) {
+  struct stat info {};
+  return stat(folder.c_str(), &info) == 0 && visited.emplace(info.st_dev, info.st_ino).second;
+}
+
 /// All that is printed of one run.
-Status make_report(const ReportArguments& arguments, const std::string& folder, report::RunReport& report) {
+Status make_report(const ReportArguments& arguments, const std::string& folder, VisitedRuns& visited, report::RunReport& report) {
+  visit(folder, visited);
   std::unique_ptr<trace::RunSource> run;
   Status status = open_run(folder, run);
   if (!status.is_ok()) return status;
@@ -135,7 +147,8 @@ Status make_report(const ReportArguments& arguments, const std::string& folder, 
   name_mismatches(*run, arguments.jobs, report);
   report.started_by = run_that_started(*run, folder);
   for (const std::string& spawned : runs_started_by(*run, folder)) {
-    Status of_spawned = make_report(arguments, spawned, report.spawned.emplace_back());
+    if (!visit(spawned, visited)) continue;
+    Status of_spawned = make_report(arguments, spawned, visited, report.spawned.emplace_back());
     if (of_spawned.is_ok()) continue;
     say(of_spawned.message());
     report.spawned.pop_back();
@@ -156,7 +169,8 @@ std::string all_texts(const report::RunReport& report) {
 
 int print_report(const ReportArguments& arguments) {
   report::RunReport report;
-  const Status status = make_report(arguments, arguments.folder, report);
+  VisitedRuns visited;
+  const Status status = make_report(arguments, arguments.folder, visited, report);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;

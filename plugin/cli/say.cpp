@@ -4,10 +4,13 @@
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "exporters/report/table.h"
 
 namespace megascope::cli {
 
-void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", sentence.c_str()); }
+std::string printable(const std::string& text) { return report::printable(text, text.size()); }
+
+void say(const std::string& sentence) { std::fprintf(stderr, "megascope: %s\n", printable(sentence).c_str()); }
 
 std::string missing_ranks_text(const std::vector<std::int32_t>& ranks, std::int32_t world_size) {
   constexpr std::size_t kMostNamed = 32;

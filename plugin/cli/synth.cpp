@@ -141,7 +141,7 @@ int make_synthetic_run(const SynthArguments& arguments) {
   if (status.is_ok()) {
     const synth::SynthRun run(spec);
     status = write_traces(spec, run, arguments.out);
-    if (status.is_ok()) std::printf("%llu calls of %d ranks in %s\n", static_cast<unsigned long long>(run.call_count()), run.world_size(), arguments.out.c_str());
+    if (status.is_ok()) std::printf("%llu calls of %d ranks in %s\n", static_cast<unsigned long long>(run.call_count()), run.world_size(), printable(arguments.out).c_str());
   }
   if (status.is_ok() && !arguments.truth.empty()) status = write_truth(spec, arguments.truth);
   if (status.is_ok()) return kSuccess;

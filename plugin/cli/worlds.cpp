@@ -1,5 +1,7 @@
 #include "plugin/cli/worlds.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -27,35 +29,44 @@ std::int64_t start_of(const ProcessInfo& info) {
   return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
 }
 
-/// False: no run, or not one whose rank 0 is here. Of a run that has not ended in good order its trace lies in scratch.
+/// Rank 0's trace of the run in `folder`. That of a run that has not ended in good order is in scratch storage.
+bool open_first(const std::string& folder, std::unique_ptr<trace::TraceFile>& file) {
+  if (trace::TraceFile::open(folder + "/" + trace::trace_file_name(0), file).is_ok()) return true;
+  trace::RunId id;
+  return trace::read_run_id(folder, id) && trace::TraceFile::open(id.scratch_folder + "/" + trace::trace_file_name(0), file).is_ok();
+}
+
+/// False: no run, or not one whose rank 0 is here.
 bool read_world(const std::string& folder, World& world) {
-  std::string path = folder + "/" + trace::trace_file_name(0);
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
-    trace::RunId id;
-    if (!trace::read_run_id(folder, id)) return false;
-    path = id.scratch_folder + "/" + trace::trace_file_name(0);
-    if (!fs::is_regular_file(path, error)) return false;
-  }
   std::unique_ptr<trace::TraceFile> file;
-  if (!trace::TraceFile::open(path, file).is_ok()) return false;
+  if (!open_first(folder, file)) return false;
   const ProcessInfo& info = file->definitions().info;
   world = {info.world, info.parent_world, start_of(info)};
   return true;
 }
 
-/// Run folders beside `folder` whose world is as asked for, ascending. Named as `folder` is.
+/// A real directory, no link, of the owner of `run`: what other users put beside a run does not count.
+bool is_of_same_owner(const std::string& folder, const struct stat& run) {
+  struct stat info {};
+  const bool is_directory = lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  const bool is_run = info.st_dev == run.st_dev && info.st_ino == run.st_ino;
+  return is_directory && !is_run && info.st_uid == run.st_uid;
+}
+
+/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as `folder` is.
 std::vector<std::string> find_beside(const std::string& folder, const std::function<bool(const World&, const std::string&)>& is_wanted) {
   const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
   const fs::path parent = fs::path(plain).parent_path();
   std::vector<std::string> found;
+  struct stat run {};
+  if (stat(plain.c_str(), &run) != 0) return found;
   std::error_code error;
   std::size_t looked_at = 0;
   for (fs::directory_iterator entry(parent.empty() ? "." : parent, error), end; !error && entry != end; entry.increment(error)) {
     if (++looked_at > kMostFoldersLookedAt) break;
-    if (!entry->is_directory(error) || fs::equivalent(entry->path(), plain, error)) continue;
     World world;
     const std::string path = (parent / entry->path().filename()).string();
+    if (!is_of_same_owner(path, run)) continue;
     if (read_world(path, world) && is_wanted(world, path)) found.push_back(path);
   }
   std::ranges::sort(found);
