@@ -71,6 +71,11 @@ Trial& Trial::with(const std::string& entry) {
   return *this;
 }
 
+Trial& Trial::runs_into(std::string folder) {
+  run_folder_ = std::move(folder);
+  return *this;
+}
+
 Trial& Trial::before_exec(std::function<void()> action) {
   before_exec_ = std::move(action);
   return *this;

@@ -50,7 +50,10 @@ class Trial {
   /// With something else in LD_PRELOAD.
   Command preloaded_with(const std::string& preload) const;
 
-  std::string run_folder() const { return folder_ / "run"; }
+  /// The run folder lies elsewhere: on another file system than scratch.
+  Trial& runs_into(std::string folder);
+
+  std::string run_folder() const { return run_folder_.empty() ? folder_ / "run" : run_folder_; }
   std::string scratch() const { return folder_ / "scratch"; }
   const TemporaryFolder& folder() const { return folder_; }
 
@@ -68,6 +71,7 @@ class Trial {
   std::vector<std::string> common() const;
   Command command(const std::string& preload) const;
   TemporaryFolder folder_;
+  std::string run_folder_;
   std::string mode_;
   std::uint64_t count_;
   int ranks_ = 0;

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "tests/faults/trial.h"
+
+/// Kills while a trace goes from one file system to another: by MPI_Finalize, and by `megascope recover`.
+namespace megascope::faults {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder on another file system than /tmp. Removed with what is in it.
+class OtherFileSystem {
+ public:
+  OtherFileSystem() {
+    char name[] = "/dev/shm/kill-copy-XXXXXX";
+    const char* const made = mkdtemp(name);
+    path_ = made != nullptr ? made : "";
+    struct stat here {};
+    struct stat there {};
+    is_usable_ = made != nullptr && stat("/tmp", &here) == 0 && stat(made, &there) == 0 && here.st_dev != there.st_dev;
+  }
+  ~OtherFileSystem() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  OtherFileSystem(const OtherFileSystem&) = delete;
+  OtherFileSystem& operator=(const OtherFileSystem&) = delete;
+
+  bool is_usable() const { return is_usable_; }
+  std::string run_folder() const { return path_ + "/run"; }
+
+ private:
+  std::string path_;
+  bool is_usable_ = false;
+};
+
+int kill_count() {
+  const char* const wanted = std::getenv("MEGASCOPE_TEST_KILLS");
+  return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 12;
+}
+
+bool has_part(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".part") return true;
+  }
+  return false;
+}
+
+Command recovery(const Trial& trial) {
+  return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_folder()}, .environment = {}, .folder = trial.folder().path(), .before_exec = {}};
+}
+
+struct Counts {
+  int programs = 0;   ///< killed before they ended
+  int recoveries = 0; ///< killed before they ended
+  int parts = 0;      ///< left by a kill
+};
+
+/// One program, killed at a random moment, often while it copies; then recoveries, killed too; then one that is not.
+void kill_one(std::mt19937& random, Counts& counts) {
+  const OtherFileSystem other;
+  Trial trial("finish", /*count=*/120'000);
+  trial.runs_into(other.run_folder());
+  Child program(trial.preloaded());
+  const std::string target = trial.run_folder() + "/rank-0.mgt";
+  const bool is_early = random() % 4 == 0;
+  const auto is_due = [&] { return is_early ? trial.book() != nullptr : trial.book() != nullptr && trial.book()->count.load() > 720'000; };
+  for (int tick = 0; tick < 60'000 && !is_due() && !program.has_ended(); ++tick) usleep(200);
+  usleep(std::uniform_int_distribution<unsigned>(0, is_early ? 100'000 : 40'000)(random));
+  program.send(SIGKILL);
+  if (program.wait().signal == SIGKILL) ++counts.programs;
+  counts.parts += has_part(trial.run_folder()) ? 1 : 0;
+  for (int i = 0; i < 3; ++i) {
+    Child command(recovery(trial));
+    usleep(std::uniform_int_distribution<unsigned>(0, 40'000)(random));
+    command.send(SIGKILL);
+    if (command.wait().signal == SIGKILL) ++counts.recoveries;
+    counts.parts += has_part(trial.run_folder()) ? 1 : 0;
+  }
+  const Ending last = run(recovery(trial));
+  EXPECT_EQ(last.exit_code, 0) << last.err;
+  const Read read = trial.trace();
+  ASSERT_EQ(read.locations.size(), 1u);
+  expect_book(read.locations[0], *trial.book());
+  EXPECT_FALSE(has_part(trial.run_folder()));
+  std::error_code error;
+  EXPECT_TRUE(fs::is_empty(trial.scratch() + "/megascope-" + std::to_string(geteuid()), error)) << "nothing is left in scratch";
+  struct stat info {};
+  ASSERT_EQ(stat(target.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+}
+
+TEST(KillWhileCopying, LosesNoReturnedCall) {
+  if (!OtherFileSystem().is_usable()) GTEST_SKIP() << "/tmp and /dev/shm are one file system";
+  const char* const wanted_seed = std::getenv("MEGASCOPE_TEST_SEED");
+  std::mt19937 random(wanted_seed != nullptr ? static_cast<unsigned>(std::atoi(wanted_seed)) : 18);
+  Counts counts;
+  for (int i = 0; i < kill_count(); ++i) {
+    kill_one(random, counts);
+    if (testing::Test::HasFailure()) FAIL() << "kill " << i;
+  }
+  std::printf("%d programs and %d recoveries killed, %d parts left by them\n", counts.programs, counts.recoveries, counts.parts);
+  EXPECT_GT(counts.programs + counts.recoveries, 0);
+}
+
+}  // namespace
+}  // namespace megascope::faults
