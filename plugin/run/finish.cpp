@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
@@ -236,8 +237,8 @@ void Session::write_report(report::RunReport& report) {
   if (!folder_.empty()) report.report_command = "megascope report " + folder_;
   const std::string text = report::to_text(report);
   if (!folder_.empty()) {
-    Status status = write_text_file(folder_ + "/" + trace::kReportTextFile, text);
-    status.update(write_text_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report)));
+    Status status = files::write_file(folder_ + "/" + trace::kReportTextFile, text, kTextMode);
+    status.update(files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode));
     if (!status.is_ok()) complain(status.message());
   }
   if (options_.values.report == config::ReportStyle::kFull && is_first()) say_block(text);

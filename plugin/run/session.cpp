@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
 #include "core/base/own_object.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
@@ -245,9 +246,9 @@ void Session::make_folder() {
   Status status = make_run_folder(wanted, folder_);
   if (!status.is_ok()) folder_.clear();
   if (status.is_ok()) {
-    status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n");
+    status = files::write_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n", kTextMode);
   }
-  if (status.is_ok()) status = write_text_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_));
+  if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_), kTextMode);
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
 }
 
