@@ -50,6 +50,10 @@ bool read_run_id(const std::string& folder, RunId& result) {
   if (!is_whole || result.id.empty() || result.id.find('/') != std::string::npos) return false;
   result.scratch_folder = scratch_folder_of(scratch, result.id);
   std::getline(file, result.nodes);  // not of older runs
+  std::string line;
+  std::getline(file, line);  // rank 0's node
+  // The directory itself: another one where somebody had taken the usual name (private_scratch.h).
+  if (std::getline(file, line) && line.starts_with('/') && line.ends_with("/" + result.id)) result.scratch_folder = line;
   return true;
 }
 
