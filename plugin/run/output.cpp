@@ -29,21 +29,12 @@ namespace {
 
 constexpr int kMaxFolderNumber = 10'000;
 
-Status make_private_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) == 0) return Status::ok();
-  if (errno != EEXIST) return Status::from_errno("cannot make " + folder, errno);
-  struct stat info {};
-  if (lstat(folder.c_str(), &info) != 0) return Status::from_errno("cannot look at " + folder, errno);
-  // Somebody else may have put a folder or a link under a name that can be guessed.
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return Status::error(folder + " belongs to somebody else");
-  return Status::ok();
-}
-
 }  // namespace
 
-std::string library_folder() {
+const std::string& library_folder() {
   static const char here = 0;
-  return folder_of_code(&here);
+  static const auto* const folder = new std::string(folder_of_code(&here));  // never destroyed: threads may still ask at exit
+  return *folder;
 }
 
 std::string make_run_id() {
@@ -58,13 +49,6 @@ std::string make_run_id() {
 
 std::string choose_scratch(const config::Options& options) {
   return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
-}
-
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
-  folder = trace::scratch_folder_of(scratch, run_id);
-  Status status = make_private_folder(folder.substr(0, folder.rfind('/')));
-  if (status.is_ok()) status = make_private_folder(folder);
-  return status;
 }
 
 std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid) {

@@ -21,9 +21,6 @@ std::string make_run_id();
 /// Folder for buffers on this node (core/trace/scratch.h).
 std::string choose_scratch(const config::Options& options);
 
-/// Makes `<scratch>/megascope-<uid>/<run id>`, for this user only. An error names what is wrong.
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder);
-
 /// Creates a new run directory: `wanted` (made absolute), or with -2, -3 … where that exists. Neither group nor others can write to it,
 /// whatever the umask; the same holds for directories above it that did not exist.
 Status make_run_folder(const std::string& wanted, std::string& folder);
@@ -44,8 +41,9 @@ struct LauncherPlace {
   std::int32_t size = 1;
 };
 LauncherPlace launcher_place();
-/// Where the library lies, and its modules.
-std::string library_folder();
+/// Where the library lies, and its modules: absolute, or empty where it cannot be told. The same for as long as the process lives,
+/// whatever directory the program changes to. Any thread.
+const std::string& library_folder();
 /// SLURMD_NODENAME, else the host name.
 std::string host_name();
 std::string executable_path();
