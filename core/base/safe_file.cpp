@@ -118,6 +118,42 @@ bool remove_if_stale(const Base& base, const std::string& name) {
   return flock(file.number(), LOCK_EX | LOCK_NB) == 0 && unlinkat(base.directory, name.c_str(), 0) == 0;
 }
 
+bool is_there(const Base& base, const std::string& name) {
+  struct stat info {};
+  return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/// Where the file system has no RENAME_NOREPLACE: files get a second name; directories, and files where there are no hard links,
+/// are renamed once nothing is seen that has the name.
+int rename_new_by_link(const Base& base, const std::string& from, const std::string& to) {
+  if (linkat(base.directory, from.c_str(), base.directory, to.c_str(), 0) == 0) {
+    unlinkat(base.directory, from.c_str(), 0);
+    return 0;
+  }
+  if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return -1;
+  if (is_there(base, to)) {
+    errno = EEXIST;
+    return -1;
+  }
+  return renameat(base.directory, from.c_str(), base.directory, to.c_str());
+}
+
+Status rename_new_in(const Base& base, const std::string& from, const std::string& to) {
+  int result = renameat2(base.directory, from.c_str(), base.directory, to.c_str(), RENAME_NOREPLACE);
+  if (result != 0 && (errno == EINVAL || errno == ENOSYS)) result = rename_new_by_link(base, from, to);
+  if (result == 0) return Status::ok();
+  const int error_number = errno;
+  const std::string target = path_of(base, to);
+  if (error_number == EEXIST) return Status::error(target + " exists already: it is not overwritten");
+  return Status::from_errno("cannot create " + target, error_number);
+}
+
+/// Renaming over /dev/null, as root, would be the end of it.
+bool is_special(const Base& base, const std::string& name) {
+  struct stat info {};
+  return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode);
+}
+
 }  // namespace
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -204,6 +240,36 @@ std::vector<std::string> names_in(const std::string& path, std::size_t max_count
   return names_of(open_entries(current_directory(), path), max_count);
 }
 
+Status make_directory(const std::string& path, mode_t mode, bool* exists) {
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  const bool is_made = ::mkdir(path.c_str(), mode & ~kOthersWrite) == 0;
+  const int error_number = is_made ? 0 : errno;
+  if (exists != nullptr) *exists = error_number == EEXIST;
+  if (is_made) return Status::ok();
+  if (error_number == EEXIST) return Status::error("cannot create " + path + ": it exists already");
+  return Status::from_errno("cannot create " + path, error_number);
+}
+
+Status make_parents(const std::string& path, mode_t mode) {
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    bool exists = false;
+    const Status status = make_directory(path.substr(0, at), mode, &exists);
+    if (!status.is_ok() && !exists) return status;
+  }
+  return Status::ok();
+}
+
+Status create_nameless(const std::string& directory, Descriptor& result) {
+  constexpr mode_t kMode = 0600;
+  result = Descriptor(open_retried(current_directory(), directory, O_TMPFILE | O_RDWR, kMode));
+  if (result.is_open()) return Status::ok();
+  FreshFile file;  // where the file system has no O_TMPFILE
+  const Status status = file.create(directory + "/nameless", kMode);
+  if (status.is_ok()) result = Descriptor(::fcntl(file.number(), F_DUPFD_CLOEXEC, 0));
+  if (status.is_ok() && !result.is_open()) return Status::from_errno("cannot create a file in " + directory, errno);
+  return status;
+}
+
 Status read_small(const std::string& path, std::size_t max_bytes, std::string& text) {
   return read_small(current_directory(), path, max_bytes, text);
 }
@@ -253,18 +319,15 @@ std::string FreshFile::path() const { return path_of(base_, fresh_name_.empty() 
 Status FreshFile::publish(Existing existing) {
   const std::string target = path_of(base_, name_);
   Status status = file_.close(path());
-  int result = -1;
-  if (status.is_ok() && existing == Existing::kReplace) {
-    result = renameat(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str());
-  } else if (status.is_ok()) {
-    result = renameat2(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str(), RENAME_NOREPLACE);
-    if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
-      result = linkat(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str(), 0);
-      if (result == 0) unlinkat(base_.directory, fresh_name_.c_str(), 0);
-    }
+  if (existing == Existing::kReplace && is_special(base_, name_)) status.update(Status::error("cannot create " + target + ": it exists, and is not a regular file"));
+  if (!status.is_ok()) {
+    discard();
+    return status;
   }
-  if (status.is_ok() && result != 0) {
-    status = errno == EEXIST ? Status::error(target + " exists already: it is not overwritten") : Status::from_errno("cannot create " + target, errno);
+  if (existing == Existing::kKeep) {
+    status = rename_new_in(base_, fresh_name_, name_);
+  } else if (renameat(base_.directory, fresh_name_.c_str(), base_.directory, name_.c_str()) != 0) {
+    status = Status::from_errno("cannot create " + target, errno);
   }
   if (status.is_ok()) fresh_name_.clear();
   discard();
@@ -305,5 +368,26 @@ int remove_stale_parts(const Base& base, const std::string& name) {
   closedir(entries);
   return count;
 }
+
+int remove_stale_parts(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return remove_stale_parts(Base{AT_FDCWD, {}}, path);
+  Descriptor directory(open_retried(current_directory(), path.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
+  if (!directory.is_open()) return 0;
+  return remove_stale_parts(Base{directory.number(), path.substr(0, slash)}, path.substr(slash + 1));
+}
+
+Status make_fresh_directory(const std::string& path, std::string& fresh_path) {
+  constexpr int kMaxTries = 16;
+  Status status;
+  bool exists = true;
+  for (int tries = 0; exists && tries < kMaxTries; ++tries) {
+    fresh_path = path + "." + random_digits() + std::string(kPartSuffix);
+    status = make_directory(fresh_path, 0700, &exists);
+  }
+  return status;
+}
+
+Status rename_new(const std::string& from, const std::string& to) { return rename_new_in(current_directory(), from, to); }
 
 }  // namespace megascope::files

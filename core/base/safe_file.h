@@ -74,6 +74,14 @@ Status open_own_directory(const Base& base, const std::string& name, Descriptor&
 /// Names in an open directory without "." and "..", in no particular order; at most `max_count`.
 std::vector<std::string> names_in(const Base& base, std::size_t max_count);
 std::vector<std::string> names_in(const std::string& path, std::size_t max_count);
+/// Creates a directory that neither group nor others can write to. mode: less what the umask takes. An error if anything has the name;
+/// `exists`, where given, then tells that this was the reason.
+Status make_directory(const std::string& path, mode_t mode, bool* exists = nullptr);
+/// Creates the directories above `path` that do not exist, as make_directory().
+Status make_parents(const std::string& path, mode_t mode);
+
+/// Creates a file in `directory` that has no name: its space is free again when the last descriptor is closed. For writing.
+Status create_nameless(const std::string& directory, Descriptor& result);
 
 /// Whole content of an existing regular file, at most `max_bytes` (more is an error), of any owner.
 Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text);
@@ -99,7 +107,7 @@ class FreshFile {
   /// What has the final name already.
   enum class Existing { kKeep, kReplace };
   /// Closes, then renames. kKeep: an error if the name exists, also where the file system has no RENAME_NOREPLACE (then by a hard
-  /// link). kReplace: a link of that name is replaced, not followed.
+  /// link). kReplace: a link of that name is replaced, not followed; a device or another special file is not replaced.
   Status publish(Existing existing);
   /// Removes the file. Not after publish().
   void discard() noexcept;
@@ -120,5 +128,12 @@ Status write_all(int file, std::string_view bytes, const std::string& name);
 /// Removes regular files "<name>.<16 hexadecimal digits>.part" of this user that no process holds open for writing. name: that of the
 /// final file. Returns how many were removed.
 int remove_stale_parts(const Base& base, const std::string& name);
+int remove_stale_parts(const std::string& path);
+
+/// A directory for code that creates its files itself: empty, with a fresh name beside `path` ("<path>.<16 hexadecimal digits>.part"),
+/// only for this user. fresh_path: its path.
+Status make_fresh_directory(const std::string& path, std::string& fresh_path);
+/// Renames `from` to `to`; an error if anything has that name. Of files also where the file system has no RENAME_NOREPLACE.
+Status rename_new(const std::string& from, const std::string& to);
 
 }  // namespace megascope::files

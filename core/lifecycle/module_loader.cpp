@@ -3,12 +3,40 @@
 #include <dlfcn.h>
 
 #include <climits>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace megascope {
 
+namespace {
+
+/// Path in a line of /proc/self/maps that covers the address; empty: it does not, or nothing is mapped there that has a path.
+std::string path_in(const std::string& line, std::uintptr_t address) {
+  unsigned long long begin = 0;
+  unsigned long long end = 0;
+  if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) != 2 || address < begin || address >= end) return {};
+  const std::size_t slash = line.find('/');
+  return slash == std::string::npos ? std::string() : line.substr(slash);
+}
+
+/// The file that is mapped at an address, as the kernel knows it: absolute, also where the loader was given a relative path.
+std::string mapped_file(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::string path = path_in(line, reinterpret_cast<std::uintptr_t>(address));
+    if (!path.empty()) return path;
+  }
+  return {};
+}
+
+}  // namespace
+
 Status load_module(const std::string& folder, const std::string& name, const ModuleTable*& table) {
+  // A relative path would be looked for in the current directory, which may be anybody's.
+  if (!folder.starts_with('/')) return Status::error("cannot load the module " + name + ": the library's own directory is not known");
   const std::string path = folder + "/libmegascope_" + name + ".so";
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
@@ -28,13 +56,15 @@ Status load_module(const std::string& folder, const std::string& name, const Mod
 }
 
 std::string folder_of_code(const void* address) {
-  Dl_info info{};
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
-  char resolved[PATH_MAX];
-  const char* path = realpath(info.dli_fname, resolved) != nullptr ? resolved : info.dli_fname;
-  const std::string whole(path);
-  const std::size_t slash = whole.rfind('/');
-  return slash == std::string::npos ? std::string(".") : whole.substr(0, slash);
+  std::string path = mapped_file(address);
+  if (path.empty()) {  // no /proc
+    Dl_info info{};
+    char resolved[PATH_MAX];
+    const bool is_absolute = dladdr(address, &info) != 0 && info.dli_fname != nullptr && info.dli_fname[0] == '/';
+    if (!is_absolute) return {};
+    path = realpath(info.dli_fname, resolved) != nullptr ? resolved : info.dli_fname;
+  }
+  return path.substr(0, path.rfind('/'));
 }
 
 }  // namespace megascope

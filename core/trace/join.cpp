@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/safe_file.h"
 #include "core/trace/header_file.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
@@ -178,11 +179,10 @@ Status join_run(const std::vector<std::string>& pieces, const std::string& run_f
   const Status sorted = sort_by_rank(std::move(all), parts, result.problems);
   if (!sorted.is_ok()) return sorted;
   note_doubt(parts, result.problems);
+  Status status = files::make_directory(run_folder, 0777);
+  if (!status.is_ok()) return status;
+  status = copy_all(parts, run_folder, result);
   std::error_code error;
-  if (!fs::create_directory(run_folder, error)) {
-    return Status::error("cannot make " + run_folder + ": " + (error ? error.message() : "it exists already"));
-  }
-  const Status status = copy_all(parts, run_folder, result);
   if (!status.is_ok()) fs::remove_all(run_folder, error);  // we made it, all in it is copies
   return status;
 }

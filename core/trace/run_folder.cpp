@@ -69,6 +69,11 @@ bool parse_run_id(std::string_view text, RunId& result) {
   result.scratch_folder = scratch_folder_of(result.scratch, result.id);
   result.nodes.clear();
   next_line(text, result.nodes);  // not of older runs
+  std::string node;
+  std::string directory;
+  next_line(text, node);
+  // Where the usual name was taken, the run has a directory of its own (scratch_home.h).
+  if (next_line(text, directory) && directory.starts_with('/') && directory.ends_with("/" + result.id)) result.scratch_folder = directory;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <string_view>
 
 namespace megascope::trace {
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
+constexpr mode_t kPrivate = 0700;
+constexpr std::size_t kDigitCount = 16;
 
 bool is_absent(const files::Base& base, const std::string& name) {
   struct stat info {};
@@ -26,16 +29,58 @@ bool open_one(const files::Base& base, const std::string& name, OpenDirectory& r
   return status.is_ok();
 }
 
-/// "megascope-<uid>", and that with what mkdtemp adds to "megascope-<uid>.XXXXXX".
-bool is_home_name(std::string_view name) {
-  constexpr std::size_t kAddedBytes = 7;
-  const std::string plain = "megascope-" + std::to_string(geteuid());
-  if (!name.starts_with(plain)) return false;
-  name.remove_prefix(plain.size());
-  return name.empty() || (name.size() == kAddedBytes && name.front() == '.');
+std::string common_name() { return "megascope-" + std::to_string(geteuid()); }
+
+bool are_digits(std::string_view text) {
+  return text.size() == kDigitCount && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// `megascope-<uid>-<16 hexadecimal digits>`.
+bool is_home_of_one_run(std::string_view name) {
+  const std::string common = common_name() + "-";
+  return name.starts_with(common) && are_digits(name.substr(common.size()));
+}
+
+bool is_home_name(std::string_view name) { return name == common_name() || is_home_of_one_run(name); }
+
+/// is_taken: something that is not private to this user has the name.
+Status make_private(const std::string& folder, bool& is_taken) {
+  Status status = files::make_directory(folder, kPrivate, &is_taken);
+  if (!is_taken) return status;
+  files::Descriptor directory;
+  status = files::open_private_directory(folder, directory);
+  is_taken = !status.is_ok();
+  return status;
 }
 
 }  // namespace
+
+Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
+  const std::string common = scratch + "/" + common_name();
+  std::string parent = common;
+  bool is_taken = false;
+  Status status = make_private(parent, is_taken);
+  if (is_taken && are_digits(run_id)) {
+    parent = common + "-" + run_id;
+    const Status of_run = make_private(parent, is_taken);
+    if (of_run.is_ok()) status = of_run;
+  }
+  folder = parent + "/" + run_id;
+  return status.is_ok() ? make_private(folder, is_taken) : status;
+}
+
+void remove_scratch_folder(const std::string& folder) noexcept {
+  ::rmdir(folder.c_str());
+  const std::size_t end = folder.rfind('/');
+  if (end == std::string::npos) return;
+  const std::size_t begin = folder.rfind('/', end - 1);
+  try {
+    const std::string parent = folder.substr(0, end);
+    if (begin != std::string::npos && is_home_of_one_run(parent.substr(begin + 1))) ::rmdir(parent.c_str());
+  } catch (const std::bad_alloc&) {
+    // An empty directory stays.
+  }
+}
 
 std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::vector<std::string>& problems) {
   std::vector<OpenDirectory> homes;
@@ -44,7 +89,7 @@ std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::v
     if (open_one(base, name, home, problems)) homes.push_back(std::move(home));
   };
   if (is_home_name(std::string_view(scratch).substr(scratch.rfind('/') + 1))) add(files::current_directory(), scratch);
-  const std::string plain = scratch + "/megascope-" + std::to_string(geteuid());
+  const std::string plain = scratch + "/" + common_name();
   add(files::current_directory(), plain);
   for (const std::string& name : files::names_in(scratch, kMaxEntries)) {
     const std::string path = scratch + "/" + name;

@@ -17,8 +17,16 @@ struct OpenDirectory {
   files::Base base() const { return {opened.number(), path}; }
 };
 
-/// The directories of all runs below `scratch`: "megascope-<uid>", "megascope-<uid>.XXXXXX" (made where the first name was taken),
-/// and `scratch` itself if it has such a name. Missing ones are omitted.
+/// Creates `<scratch>/megascope-<uid>/<run id>`, or takes the one that another rank of the run has created. Where something that is
+/// not private to this user has the name `megascope-<uid>`, the run gets a directory of its own, `megascope-<uid>-<16 hexadecimal
+/// digits>`: those of its run id, which nobody knows beforehand and which is the same on all ranks. Modes: 0700. Any thread.
+Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder);
+
+/// Removes a directory that make_scratch_folder() has created, if it is empty, and the run's own one above it.
+void remove_scratch_folder(const std::string& folder) noexcept;
+
+/// The directories of all runs below `scratch` that have a name make_scratch_folder() gives, and `scratch` itself if it has such a
+/// name. Missing ones are omitted.
 /// problems: a sentence for each that was refused, at most 8.
 std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::vector<std::string>& problems);
 

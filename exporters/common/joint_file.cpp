@@ -15,14 +15,6 @@ namespace {
 constexpr std::size_t kCopyBytes = 1U << 20;
 constexpr mode_t kFileMode = 0666;  // less what the umask takes
 
-int open_file(const std::string& path, int flags) {
-  int file = -1;
-  do {
-    file = ::open(path.c_str(), flags | O_CLOEXEC, kFileMode);
-  } while (file < 0 && errno == EINTR);
-  return file;
-}
-
 Status write_at(int file, const std::string& path, std::span<const char> data, std::uint64_t offset_bytes) {
   while (!data.empty()) {
     const ssize_t written = ::pwrite(file, data.data(), data.size(), static_cast<off_t>(offset_bytes));
@@ -32,11 +24,6 @@ Status write_at(int file, const std::string& path, std::span<const char> data, s
     offset_bytes += static_cast<std::uint64_t>(written);
   }
   return Status::ok();
-}
-
-Status close_file(int file, const std::string& path) {
-  if (file < 0 || ::close(file) == 0 || errno == EINTR) return Status::ok();
-  return Status::from_errno(path, errno);
 }
 
 /// What copy_file_range refuses between these two files, but reading and writing does not.
@@ -73,24 +60,37 @@ Status add_up(Collective& members, std::uint64_t& count) {
   return status;
 }
 
-JointFile::JointFile(Collective& members, std::string folder, const std::string& name)
-    : members_(members), path_(std::move(folder) + "/" + name), part_path_(path_ + ".part") {
-  piece_path_ = is_first() ? part_path_ : part_path_ + "-" + std::to_string(members.rank());
+JointFile::JointFile(Collective& members, std::string folder, const std::string& name) : members_(members), path_(std::move(folder) + "/" + name) {}
+
+Status JointFile::create_piece() {
+  Status status = piece_.create(path_, kFileMode);
+  has_piece_ = status.is_ok();
+  return status;
 }
 
-JointFile::~JointFile() { close_piece(); }
+/// What member 0 called the file, on all members.
+Status JointFile::share_name() {
+  Collective::Bytes name;
+  for (const char letter : part_path_) name.push_back(static_cast<std::byte>(letter));
+  const Status status = members_.bcast_resized(name, 0);
+  part_path_.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  return status;
+}
 
 Status JointFile::open() {
   Status mine;
   if (is_first()) {
     struct stat existing {};
-    if (::stat(path_.c_str(), &existing) == 0) {
+    if (::lstat(path_.c_str(), &existing) == 0) {
       mine = Status::error(path_ + " exists already: it is not overwritten");
     } else {
-      piece_ = open_file(piece_path_, O_CREAT | O_TRUNC | O_RDWR);
-      if (piece_ < 0) mine = Status::from_errno(piece_path_, errno);
+      (void)files::remove_stale_parts(path_);
+      mine = create_piece();
+      part_path_ = piece_.path();
     }
   }
+  const Status shared = share_name();
+  mine.update(shared);
   return agree(members_, std::move(mine));
 }
 
@@ -100,11 +100,8 @@ void JointFile::write(std::span<const char> data) {
 }
 
 void JointFile::spill() {
-  if (piece_ < 0 && status_.is_ok()) {
-    piece_ = open_file(piece_path_, O_CREAT | O_TRUNC | O_RDWR);
-    if (piece_ < 0) status_ = Status::from_errno(piece_path_, errno);
-  }
-  if (status_.is_ok()) status_ = write_at(piece_, piece_path_, pending_, spilled_bytes_);
+  if (!has_piece_ && status_.is_ok()) status_ = create_piece();
+  if (status_.is_ok()) status_ = write_at(piece_.number(), piece_.path(), pending_, spilled_bytes_);
   spilled_bytes_ += pending_.size();
   pending_.clear();
 }
@@ -133,28 +130,22 @@ Status JointFile::finish(Status mine, std::uint64_t& size_bytes) {
   std::uint64_t offset_bytes = 0;
   if (status.is_ok()) status = offset_of_piece(offset_bytes, size_bytes);
   if (status.is_ok()) status = agree(members_, place(offset_bytes));
-  close_piece();
-  if (!is_first() && spilled_bytes_ > 0) ::unlink(piece_path_.c_str());
-  if (is_first()) {
-    if (status.is_ok() && ::rename(part_path_.c_str(), path_.c_str()) != 0) status = Status::from_errno(path_, errno);
-    if (!status.is_ok()) ::unlink(part_path_.c_str());
-  }
+  if (is_first() && status.is_ok()) status = piece_.publish(files::FreshFile::Existing::kKeep);
+  piece_.discard();  // nothing, where it is published
   return agree(members_, std::move(status));
 }
 
 Status JointFile::place(std::uint64_t offset_bytes) {
   if (is_first()) {
     spill();
-    const int file = std::exchange(piece_, -1);
-    Status status = std::move(status_);
-    status.update(close_file(file, part_path_));
-    return status;
+    return std::move(status_);
   }
-  const int target = open_file(part_path_, O_WRONLY);
-  if (target < 0) return Status::from_errno(part_path_, errno);
-  Status status = spilled_bytes_ > 0 ? place_spilled(target, offset_bytes) : Status::ok();
-  if (status.is_ok()) status = write_at(target, part_path_, pending_, offset_bytes + spilled_bytes_);
-  status.update(close_file(target, part_path_));
+  files::Descriptor target;
+  Status status = files::open_existing(part_path_, O_WRONLY, files::Owner::kThisUser, target);
+  if (!status.is_ok()) return status;
+  if (spilled_bytes_ > 0) status = place_spilled(target.number(), offset_bytes);
+  if (status.is_ok()) status = write_at(target.number(), part_path_, pending_, offset_bytes + spilled_bytes_);
+  status.update(target.close(part_path_));
   return status;
 }
 
@@ -163,7 +154,7 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   off_t to = static_cast<off_t>(offset_bytes);
   const auto end = static_cast<off_t>(spilled_bytes_);
   while (from < end) {  // copies inside of the kernel, or of the file system
-    const ssize_t copied = ::copy_file_range(piece_, &from, target, &to, static_cast<std::size_t>(end - from), 0);
+    const ssize_t copied = ::copy_file_range(piece_.number(), &from, target, &to, static_cast<std::size_t>(end - from), 0);
     if (copied < 0 && errno == EINTR) continue;
     if (copied < 0 && !is_not_supported(errno)) return Status::from_errno(part_path_, errno);
     if (copied <= 0) break;
@@ -171,9 +162,9 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   std::vector<char> buffer(from < end ? kCopyBytes : 0);
   while (from < end) {
     const auto wanted = std::min(static_cast<std::size_t>(end - from), buffer.size());
-    const ssize_t count = ::pread(piece_, buffer.data(), wanted, from);
+    const ssize_t count = ::pread(piece_.number(), buffer.data(), wanted, from);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Status::from_errno(piece_path_, count < 0 ? errno : EIO);
+    if (count <= 0) return Status::from_errno(piece_.path(), count < 0 ? errno : EIO);
     Status status = write_at(target, part_path_, std::span(buffer).first(static_cast<std::size_t>(count)),
                              static_cast<std::uint64_t>(to));
     if (!status.is_ok()) return status;
@@ -181,10 +172,6 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
     to += count;
   }
   return Status::ok();
-}
-
-void JointFile::close_piece() {
-  if (piece_ >= 0) ::close(std::exchange(piece_, -1));
 }
 
 }  // namespace megascope::timeline

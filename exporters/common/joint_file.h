@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/safe_file.h"
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
 
@@ -30,7 +31,7 @@ class JointFile {
   JointFile(Collective& members, std::string folder, const std::string& name);
   JointFile(const JointFile&) = delete;
   JointFile& operator=(const JointFile&) = delete;
-  ~JointFile();
+  ~JointFile() = default;
 
   Status open();
   /// Appends to this member's piece. Errors stick and are told by finish.
@@ -40,17 +41,18 @@ class JointFile {
 
  private:
   void spill();
+  Status create_piece();
+  Status share_name();
   Status place(std::uint64_t offset_bytes);
   Status place_spilled(int target, std::uint64_t offset_bytes);
   Status offset_of_piece(std::uint64_t& offset_bytes, std::uint64_t& size_bytes);
   bool is_first() const { return members_.rank() == 0; }
-  void close_piece();
 
   Collective& members_;
   std::string path_;
-  std::string part_path_;   ///< the file until it is whole; member 0 writes its piece right into it
-  std::string piece_path_;  ///< where this member's piece goes when it outgrows memory
-  int piece_ = -1;          ///< descriptor of piece_path_
+  std::string part_path_;   ///< the file until it is whole, a fresh name that member 0 has chosen; it writes its piece right into it
+  files::FreshFile piece_;  ///< where this member's piece goes when it outgrows memory; of member 0: the file itself
+  bool has_piece_ = false;
   std::vector<char> pending_;
   std::uint64_t spilled_bytes_ = 0;
   Status status_;

@@ -1,5 +1,7 @@
 #include "exporters/otf2/export.h"
 
+#include "core/base/safe_file.h"
+
 #include "exporters/otf2/archive.h"
 #include "exporters/otf2/archive_content.h"
 #include "exporters/otf2/definition_file.h"
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 namespace megascope::otf2 {
@@ -22,6 +25,8 @@ constexpr std::uint64_t kMinChunkBytes = 256 * 1024;
 constexpr std::uint64_t kMaxChunkBytes = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerMember = 16;
 
+constexpr const char* kSuffixes[] = {"", ".def", ".otf2"};  ///< of the archive's parts; the anchor is last
+
 /// One export, on one member. Every step is called on all members, whatever happened to one of them
 /// before: the steps are collective.
 class Export {
@@ -29,13 +34,13 @@ class Export {
   Export(const ExportJob& job) : job_(job), source_(*job.source), members_(*job.collective) {}
 
   Status run(ExportResult& result) {
-    Status status = agree(check_folder());
+    Status status = make_folder();
     if (!status.is_ok()) return status;
     status = agree(unify_definitions(source_, members_, definitions_, ids_));
-    if (!status.is_ok()) return status;
-    status = write_archive();
+    if (status.is_ok()) status = write_archive();
     if (status.is_ok()) status = describe(result);
-    if (!status.is_ok()) remove_archive();
+    if (status.is_ok()) status = agree(publish());
+    remove_folder();
     return status;
   }
 
@@ -55,14 +60,20 @@ class Export {
   Status write_global_definitions(Archive& archive);
   Status describe(ExportResult& result);
   std::uint64_t file_bytes() const;
-  void remove_archive();
-  std::string path(const std::string& suffix) const {
+  Status make_folder();
+  Status publish() const;
+  void remove_folder();
+  std::string final_path(const std::string& suffix) const {
     return job_.folder + "/" + kArchiveName + suffix;
   }
+  std::string path(const std::string& suffix) const { return folder_ + "/" + kArchiveName + suffix; }
 
   const ExportJob& job_;
   const RecordSource& source_;
   Collective& members_;
+  /// Where the archive is written, until it is whole: a new directory that only this user can write to. libotf2 creates its files
+  /// itself, and would follow links that others have placed under their names.
+  std::string folder_;
   SharedDefinitions definitions_;  ///< on member 0
   IdTable ids_;
   ArchiveContent content_;
@@ -82,14 +93,47 @@ Status Export::agree(Status mine) {
 }
 
 Status Export::check_folder() const {
-  if (members_.rank() != 0) return Status::ok();
-  for (const char* suffix : {".otf2", ".def", ""}) {
+  for (const char* suffix : kSuffixes) {
     std::error_code error;
-    if (fs::exists(path(suffix), error))
-      return Status::error(path(suffix) + " exists already: it is not overwritten");
-    if (error) return Status::from_errno(path(suffix), error.value());
+    const fs::file_status existing = fs::symlink_status(final_path(suffix), error);
+    if (existing.type() == fs::file_type::not_found) continue;
+    if (error) return Status::from_errno(final_path(suffix), error.value());
+    return Status::error(final_path(suffix) + " exists already: it is not overwritten");
   }
   return Status::ok();
+}
+
+/// Collective. The directory of member 0, on all.
+Status Export::make_folder() {
+  Status mine;
+  if (members_.rank() == 0) {
+    mine = check_folder();
+    if (mine.is_ok()) mine = files::make_fresh_directory(final_path(""), folder_);
+    if (!mine.is_ok()) folder_.clear();
+  }
+  Collective::Bytes name;
+  for (const char letter : folder_) name.push_back(static_cast<std::byte>(letter));
+  mine.update(members_.bcast_resized(name, 0));
+  folder_.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  Status status = agree(std::move(mine));
+  if (!status.is_ok()) remove_folder();
+  return status;
+}
+
+/// On member 0: gives all parts their names, the anchor last. All or none.
+Status Export::publish() const {
+  if (members_.rank() != 0) return Status::ok();
+  std::error_code error;
+  fs::permissions(path(""), fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, error);
+  Status status;
+  std::size_t count = 0;
+  while (status.is_ok() && count < std::size(kSuffixes)) {
+    status = files::rename_new(path(kSuffixes[count]), final_path(kSuffixes[count]));
+    if (status.is_ok()) ++count;
+  }
+  if (status.is_ok()) return status;
+  for (std::size_t i = 0; i < count; ++i) fs::remove_all(final_path(kSuffixes[i]), error);
+  return status;
 }
 
 std::uint64_t Export::definition_chunk_bytes() const {
@@ -99,7 +143,7 @@ std::uint64_t Export::definition_chunk_bytes() const {
 
 Status Export::write_archive() {
   Archive archive;
-  Status status = agree(archive.open(job_.folder, definition_chunk_bytes(), members_));
+  Status status = agree(archive.open(folder_, definition_chunk_bytes(), members_));
   if (!status.is_ok()) return status;
   status = write_files(archive);
   status.update(agree(archive.close()));
@@ -268,13 +312,11 @@ std::uint64_t Export::file_bytes() const {
   return sum;
 }
 
-void Export::remove_archive() {
+/// Collective. With all that is in it.
+void Export::remove_folder() {
   (void)members_.barrier().is_ok();
-  if (members_.rank() != 0) return;
-  for (const char* suffix : {".otf2", ".def", ""}) {
-    std::error_code error;
-    fs::remove_all(path(suffix), error);
-  }
+  std::error_code error;
+  if (members_.rank() == 0 && !folder_.empty()) fs::remove_all(folder_, error);
 }
 
 }  // namespace

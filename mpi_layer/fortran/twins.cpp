@@ -1,13 +1,13 @@
 #include "mpi_layer/fortran/twins.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <string>
 
+#include "core/base/standard_error.h"
 #include "mpi_layer/fortran/handles.h"
 #include "mpi_layer/mpi_object.h"
 #include "mpi_layer/selection.h"
@@ -38,8 +38,7 @@ std::atomic<bool> g_is_resolved[kFamilyCount];
 
 /// Nobody can get here: a program that calls what no library defines would not have started without us.
 void missing_twin() {
-  constexpr char kText[] = "megascope: a Fortran MPI procedure was called that no library defines\n";
-  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
+  standard_error::write("megascope: a Fortran MPI procedure was called that no library defines\n");
 }
 
 void resolve_row(unsigned family, unsigned row, void* object) {

@@ -1,5 +1,6 @@
 #include "analysis/align/causality.h"
 #include "analysis/import/parallel_grid.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/lifecycle/call_places.h"
@@ -26,10 +27,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// With its parents; one that is there will do.
 Status make_folder(const std::string& folder) {
+  constexpr mode_t kMode = 0777;
+  bool exists = false;
+  Status status = files::make_parents(folder, kMode);
+  if (status.is_ok()) status = files::make_directory(folder, kMode, &exists);
+  if (!exists) return status;
   std::error_code error;
-  fs::create_directories(folder, error);
-  return error ? Status::error("cannot make " + folder + ": " + error.message()) : Status::ok();
+  return fs::is_directory(folder, error) ? Status::ok() : Status::error("cannot create " + folder + ": it is not a directory");
 }
 
 bool can_show_findings(const std::string& format) { return format == "perfetto" || format == "chrome"; }

@@ -8,6 +8,7 @@
 #include "analysis/import/gzip_stream.h"
 #include "analysis/import/megascan_timeline.h"
 #include "analysis/import/timeline_run.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
@@ -55,11 +56,10 @@ Status read_run(const ImportArguments& arguments, std::unique_ptr<importer::Time
 
 /// A folder that was not there; taken away again when it cannot be filled.
 Status write(const importer::TimelineRun& run, const std::string& folder) {
+  Status status = files::make_directory(folder, 0777);
+  if (!status.is_ok()) return status;
+  status = trace::write_run(run, folder);
   std::error_code error;
-  if (!fs::create_directory(folder, error)) {
-    return Status::error("cannot make " + folder + ": " + (error ? error.message() : "it exists already"));
-  }
-  const Status status = trace::write_run(run, folder);
   if (!status.is_ok()) fs::remove_all(folder, error);
   return status;
 }

@@ -1,12 +1,11 @@
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "analysis/synth/synth.h"
 #include "analysis/synth/truth.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
@@ -114,10 +113,7 @@ Status write_truth(const RunSpec& spec, const std::string& path) {
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     json["clocks"].push_back({{"offset_ns", clock.offset_ns}, {"drift_ppm", clock.drift_ppm}});
   }
-  std::ofstream file(path);
-  file << json.dump(1) << '\n';
-  file.close();
-  return file ? Status::ok() : Status::error("cannot write " + path);
+  return files::write_file(path, json.dump(1) + '\n', 0666);
 }
 
 Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::string& folder) {
@@ -126,10 +122,8 @@ Status write_traces(const RunSpec& spec, const synth::SynthRun& run, const std::
   for (const synth::RankClock& clock : synth::clocks_of(spec)) {
     clocks.push_back({clock.offset_ns, clock.drift_ppm, is_one_clock ? "common" : synth::Layout::host_name(clock.host), 0});
   }
-  std::error_code error;
-  if (!std::filesystem::create_directory(folder, error)) {
-    return Status::error("cannot make " + folder + ": " + (error ? error.message() : "it exists already"));
-  }
+  const Status status = files::make_directory(folder, 0777);
+  if (!status.is_ok()) return status;
   return trace::write_run(run, folder, clocks);
 }
 

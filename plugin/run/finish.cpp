@@ -7,17 +7,21 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/safe_file.h"
+#include "core/base/standard_error.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
+#include "core/trace/scratch_home.h"
 #include "core/trace/reader.h"
 #include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
 #include "exporters/report/summary.h"
 #include "mpi_layer/mpi_collective.h"
+#include "plugin/run/exit_line.h"
 #include "plugin/run/output.h"
 #include "plugin/run/session.h"
 #include "plugin/run/verdict.h"
@@ -30,12 +34,17 @@ constexpr std::uint64_t kLingerMs = 500;  ///< for clients of the live view that
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
-void say_block(const std::string& text) { (void)!write(STDERR_FILENO, text.data(), text.size()); }
+/// A link to one is none.
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 }  // namespace
 
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
+  exit_line::clear();
   hooks::close();
   if (live_ != nullptr) live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
   messages_before_end_ = mpi::own_message_count();
@@ -101,12 +110,23 @@ void Session::go_alone(const Company& company) {
   if (!was_alone && facts_.world_rank != 0) make_folder();
 }
 
+std::string Session::own_folder() {
+  trace::RunId id;
+  // Who can write to a directory above it may have put another one, or a link, in its place.
+  const bool is_ours = folder_.empty() || (is_directory(folder_) && trace::read_run_id(folder_, id) && id.id == run_id_);
+  if (!is_ours) {
+    complain(folder_ + " is not the directory any more that this run created; traces stay in " + scratch_folder_);
+    folder_.clear();
+  }
+  return folder_;
+}
+
 void Session::enter_folder(const std::string& folder) {
   const OwnTime own(*recorder_);
   folder_ = folder;
   struct stat info {};
   if (folder_.empty() || stat(trace_path_.c_str(), &info) != 0) return;
-  if (stat(folder_.c_str(), &info) != 0) {  // one sentence a node, however many ranks it has
+  if (!is_directory(folder_)) {  // one sentence a node, however many ranks it has
     notes_.push_back("the run folder is not seen on " + host_name() + ": its traces stay there, in " + scratch_folder_ +
                      "; `megascope join` makes one run of the pieces");
     return;
@@ -115,7 +135,7 @@ void Session::enter_folder(const std::string& folder) {
   const Status status = trace::move_trace(trace_path_, target);
   if (status.is_ok()) {
     trace_path_ = target;
-    rmdir(scratch_folder_.c_str());
+    trace::remove_scratch_folder(scratch_folder_);
   } else {
     notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " stays on its node: " + status.message());
   }
@@ -236,11 +256,11 @@ void Session::write_report(report::RunReport& report) {
   if (!folder_.empty()) report.report_command = "megascope report " + folder_;
   const std::string text = report::to_text(report);
   if (!folder_.empty()) {
-    Status status = write_text_file(folder_ + "/" + trace::kReportTextFile, text);
-    status.update(write_text_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report)));
+    Status status = files::write_file(folder_ + "/" + trace::kReportTextFile, text, kTextMode);
+    status.update(files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode));
     if (!status.is_ok()) complain(status.message());
   }
-  if (options_.values.report == config::ReportStyle::kFull && is_first()) say_block(text);
+  if (options_.values.report == config::ReportStyle::kFull && is_first()) standard_error::write(text);
   if (options_.values.report == config::ReportStyle::kShort) {
     complain("done; " + (folder_.empty() ? std::string("no run folder") : "report in " + folder_ + "/" + trace::kReportTextFile));
   }

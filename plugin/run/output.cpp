@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "core/base/clock.h"
+#include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/module_loader.h"
@@ -28,29 +29,12 @@ namespace {
 
 constexpr int kMaxFolderNumber = 10'000;
 
-Status make_private_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) == 0) return Status::ok();
-  if (errno != EEXIST) return Status::from_errno("cannot make " + folder, errno);
-  struct stat info {};
-  if (lstat(folder.c_str(), &info) != 0) return Status::from_errno("cannot look at " + folder, errno);
-  // Somebody else may have put a folder or a link under a name that can be guessed.
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return Status::error(folder + " belongs to somebody else");
-  return Status::ok();
-}
-
-Status make_parents(const std::string& path) {
-  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    const std::string parent = path.substr(0, at);
-    if (mkdir(parent.c_str(), 0777) != 0 && errno != EEXIST) return Status::from_errno("cannot make " + parent, errno);
-  }
-  return Status::ok();
-}
-
 }  // namespace
 
-std::string library_folder() {
+const std::string& library_folder() {
   static const char here = 0;
-  return folder_of_code(&here);
+  static const auto* const folder = new std::string(folder_of_code(&here));  // never destroyed: threads may still ask at exit
+  return *folder;
 }
 
 std::string make_run_id() {
@@ -67,13 +51,6 @@ std::string choose_scratch(const config::Options& options) {
   return trace::choose_scratch(options.scratch, config::environment_value("TMPDIR"));
 }
 
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
-  folder = trace::scratch_folder_of(scratch, run_id);
-  Status status = make_private_folder(folder.substr(0, folder.rfind('/')));
-  if (status.is_ok()) status = make_private_folder(folder);
-  return status;
-}
-
 std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid) {
   if (!options.out.empty()) return options.out;
   const std::string job = slurm_job();
@@ -81,16 +58,18 @@ std::string wanted_run_folder(const config::Options& options, const std::string&
 }
 
 Status make_run_folder(const std::string& wanted, std::string& folder) {
+  constexpr mode_t kMode = 0777;  // less what the umask takes, and without what others could write
   std::string base = trace::absolute_path(wanted);
   while (base.size() > 1 && base.ends_with('/')) base.pop_back();
-  const Status status = make_parents(base);
+  const Status status = files::make_parents(base, kMode);
   if (!status.is_ok()) return status;
   for (int number = 1; number < kMaxFolderNumber; ++number) {
     folder = number == 1 ? base : base + "-" + std::to_string(number);
-    if (mkdir(folder.c_str(), 0777) == 0) return Status::ok();
-    if (errno != EEXIST) return Status::from_errno("cannot make the run folder " + folder, errno);
+    bool exists = false;
+    const Status made = files::make_directory(folder, kMode, &exists);
+    if (!exists) return made;
   }
-  return Status::error("cannot make a run folder: " + base + " exists, and so do all others up to " + folder);
+  return Status::error("cannot create a run directory: " + base + " exists, and so do all others up to " + folder);
 }
 
 std::string slurm_job() {
@@ -197,12 +176,10 @@ Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32
   std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMostBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
-  const std::string path = folder + "/.room";
-  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (file < 0) return Status::from_errno("cannot write into " + folder, errno);
-  unlink(path.c_str());  // whatever happens to this process, it gives the room back
-  const int error = fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-  close(file);
+  files::Descriptor file;  // without a name: whatever happens to this process, it gives the room back
+  const Status status = files::create_nameless(folder, file);
+  if (!status.is_ok()) return status;
+  const int error = fallocate(file.number(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   if (error != ENOSPC && error != EDQUOT) return Status::ok();
   return Status::from_errno("less than " + human_bytes(bytes) + " can be written to " + folder, error);
 }
@@ -229,16 +206,6 @@ Status check_memory(std::uint64_t trace_bytes) {
   void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return Status::error("less than " + human_bytes(needed) + " of memory is left to the process");
   munmap(memory, needed);
-  return Status::ok();
-}
-
-Status write_text_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return Status::error("cannot write " + part);
-  if (std::rename(part.c_str(), path.c_str()) != 0) return Status::from_errno("cannot make " + path, errno);
   return Status::ok();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,16 +13,16 @@
 /// Where a run puts its files.
 namespace megascope::run {
 
+inline constexpr mode_t kTextMode = 0666;  ///< of what a run directory holds beside traces, less what the umask takes
+
 /// 16 hexadecimal digits that no other run has.
 std::string make_run_id();
 
 /// Folder for buffers on this node (core/trace/scratch.h).
 std::string choose_scratch(const config::Options& options);
 
-/// Makes `<scratch>/megascope-<uid>/<run id>`, for this user only. An error names what is wrong.
-Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder);
-
-/// Makes a new run folder: `wanted` (made absolute), or with -2, -3 … where that exists.
+/// Creates a new run directory: `wanted` (made absolute), or with -2, -3 … where that exists. Neither group nor others can write to it,
+/// whatever the umask; the same holds for directories above it that did not exist.
 Status make_run_folder(const std::string& wanted, std::string& folder);
 /// MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else "megascope-<host>-<pid>".
 std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid);
@@ -39,8 +41,9 @@ struct LauncherPlace {
   std::int32_t size = 1;
 };
 LauncherPlace launcher_place();
-/// Where the library lies, and its modules.
-std::string library_folder();
+/// Where the library lies, and its modules: absolute, or empty where it cannot be told. The same for as long as the process lives,
+/// whatever directory the program changes to. Any thread.
+const std::string& library_folder();
 /// SLURMD_NODENAME, else the host name.
 std::string host_name();
 std::string executable_path();
@@ -54,7 +57,5 @@ Status check_room(const std::string& folder, std::uint64_t trace_bytes, std::int
 Status try_room(const std::string& folder, std::uint64_t trace_bytes, std::int32_t process_count);
 /// Is there memory for an export of a trace of this size? An exporter that runs out of it would end the program.
 Status check_memory(std::uint64_t trace_bytes);
-
-Status write_text_file(const std::string& path, const std::string& text);
 
 }  // namespace megascope::run

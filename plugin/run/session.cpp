@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/no_cancel.h"
 #include "core/base/own_object.h"
+#include "core/base/safe_file.h"
+#include "core/base/standard_error.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
@@ -20,8 +21,11 @@
 #include "core/hooks/requests.h"
 #include "core/record/hash.h"
 #include "core/trace/liveness.h"
+#include "core/trace/scratch_home.h"
 #include "core/trace/run_folder.h"
 #include "mpi_layer/mpi_object.h"
+#include "plugin/run/exit_line.h"
+#include "plugin/run/leftovers.h"
 #include "plugin/run/live.h"
 #include "plugin/run/output.h"
 #include "plugin/run/test_clock.h"
@@ -32,12 +36,7 @@ namespace {
 
 constexpr int kRefusedExitCode = 2;
 
-void say(const std::string& line) {
-  const NoCancel no_cancel;
-  const WriteSignalsBlocked blocked;
-  const std::string text = "megascope: " + line + "\n";
-  (void)!write(STDERR_FILENO, text.data(), text.size());
-}
+void say(const std::string& line) { standard_error::write("megascope: " + line + "\n"); }
 
 /// As far as the launcher tells before MPI does.
 std::string launcher_rank() {
@@ -45,6 +44,15 @@ std::string launcher_rank() {
   return rank.empty() ? std::to_string(launcher_place().rank) : rank;
 }
 bool is_first_by_launcher() { return launcher_rank() == "0"; }
+
+/// The URL, if only who sits at the terminal reads it. Elsewhere standard error may be a file that others can read: then the URL without
+/// the token, and the file that has the token.
+std::string shown_address(const std::string& url, const std::string& folder) {
+  if (standard_error::is_terminal()) return url;
+  const std::string place = url.substr(0, url.find('?'));
+  if (folder.empty()) return place + "; there is no run directory, so that its token is in no file";
+  return place + "; the address with its token is in " + folder + "/live_url";
+}
 
 /// Of the ranks on this node; what goes wrong with its disk goes wrong for all of them.
 bool is_first_on_node() {
@@ -81,6 +89,7 @@ bool Session::load(ItemReader select_functions) {
     _exit(kRefusedExitCode);
   }
   if (!options_.values.enable) return false;
+  (void)library_folder();  // while nothing can have gone wrong with it
   const bool wants_tsc = options_.values.clock != config::ClockChoice::kMonotonic;
   const bool has_tsc = wants_tsc && clock::tsc_is_usable();
   if (options_.values.clock == config::ClockChoice::kTsc && !has_tsc) {
@@ -153,7 +162,7 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
 
 Status Session::open_trace(const ProcessInfo& info) {
   scratch_ = choose_scratch(options_.values);
-  Status status = make_scratch_folder(scratch_, run_id_, scratch_folder_);
+  Status status = trace::make_scratch_folder(scratch_, run_id_, scratch_folder_);
   trace_path_ = scratch_folder_ + "/" + trace::trace_file_name(info.world_rank);
   RecorderOptions recorder;
   recorder.path = trace_path_;
@@ -182,9 +191,26 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   }
   if (is_first() || is_alone_) make_folder();
   if (is_first()) say_start(facts);
+  prepare_exit(status.is_ok());
   open_live(info);
   open_hooks();
   return recorder_.get();
+}
+
+/// What is said if the program never calls MPI_Finalize, by one process of a node; and what earlier ones have left.
+void Session::prepare_exit(bool has_trace) {
+  constexpr std::uint64_t kMaxLeftBytes = std::uint64_t{1} << 30;
+  if (is_first()) {
+    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_);
+    if (left > kMaxLeftBytes) {
+      say("traces of earlier runs that were cut short take " + human_bytes(left) + " of " + scratch_ + " on " + host_name() +
+          "; `megascope recover --here` there brings them into their run directories");
+    }
+  }
+  if (facts_.is_without_mpi || !has_trace || !(is_first() || is_first_on_node())) return;
+  const std::string folder = folder_.empty() ? known_run_folder(options_.values) : folder_;
+  exit_line::set("the program ended without MPI_Finalize; `megascope recover " + (folder.empty() ? "--here" : shell_quoted(folder)) +
+                 "` makes the traces whole");
 }
 
 /// On rank 0 the server; on all the part that answers it.
@@ -203,7 +229,7 @@ void Session::open_live(const ProcessInfo& info) {
     settings.ranks.push_back({.world_rank = info.world_rank, .host = info.host, .pid = info.pid, .place = {}});
     std::string url;
     const Status status = open_live_view(library_folder(), settings, live_, url);
-    say(status.is_ok() ? "live view: " + url : "no live view: " + status.message());
+    say(status.is_ok() ? "live view: " + shown_address(url, folder_) : "no live view: " + status.message());
     if (live_ != nullptr) {
       for (const std::string& note : live_->notes()) say(note);
     }
@@ -247,9 +273,9 @@ void Session::make_folder() {
   Status status = make_run_folder(wanted, folder_);
   if (!status.is_ok()) folder_.clear();
   if (status.is_ok()) {
-    status = write_text_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n");
+    status = files::write_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n" + scratch_folder_ + "\n", kTextMode);
   }
-  if (status.is_ok()) status = write_text_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_));
+  if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_), kTextMode);
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
 }
 

@@ -51,10 +51,11 @@ class Session final : public Runtime, private RunPart {
   Status open_trace(const ProcessInfo& info);
   void make_folder();
   void say_start(const StartFacts& facts);
+  void prepare_exit(bool has_trace);
 
   void end_with(Collective& group, const Company& company);
   void go_alone(const Company& company);
-  std::string own_folder() override { return folder_; }
+  std::string own_folder() override;
   void enter_folder(const std::string& folder) override;
   report::RunReport report() override;
   std::vector<std::string> wanted_formats(const report::RunReport& report) override;

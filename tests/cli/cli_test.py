@@ -351,7 +351,7 @@ class Join(Case):
             self.assertEqual(exported.returncode, 0, exported.stderr)
         again = self.call("join", "a", "--out", "all")
         self.assertEqual((again.returncode, again.stdout), (2, ""))
-        self.assertIn("cannot make all: it exists already", again.stderr)
+        self.assertIn("cannot create all: it exists already", again.stderr)
 
     def test_takes_single_traces_and_the_fuller_of_two_copies(self):
         self.record_apart("a", "b", None)

@@ -159,5 +159,51 @@ TEST_F(SafeFile, ReadsSmallFilesWhole) {
   EXPECT_THAT(read_small(in("file"), 9'999, text).message(), HasSubstr("larger"));
 }
 
+TEST_F(SafeFile, AWrittenFileDoesNotReplaceADevice) {
+  ASSERT_EQ(mkfifo(in("special").c_str(), 0600), 0);
+  EXPECT_THAT(write_file(in("special"), "text", 0600).message(), HasSubstr("not a regular file"));
+  EXPECT_THAT(names(), ElementsAre("special"));
+}
+
+TEST_F(SafeFile, ADirectoryIsNewAndNotForOthersToWriteTo) {
+  const mode_t before = umask(0);
+  bool exists = true;
+  EXPECT_TRUE(make_directory(in("new"), 0777, &exists).is_ok());
+  EXPECT_FALSE(exists);
+  EXPECT_TRUE(make_parents(in("a/b/c"), 0777).is_ok());
+  umask(before);
+  for (const char* name : {"new", "a", "a/b"}) EXPECT_EQ(fs::status(in(name)).permissions(), static_cast<fs::perms>(0755)) << name;
+  EXPECT_FALSE(fs::exists(in("a/b/c")));
+  fs::create_symlink(in("nothing"), in("dangling"));
+  for (const char* name : {"new", "dangling"}) {
+    EXPECT_THAT(make_directory(in(name), 0777, &exists).message(), HasSubstr("exists already")) << name;
+    EXPECT_TRUE(exists) << name;
+  }
+  EXPECT_THAT(make_directory(in("not/there"), 0777, &exists).message(), HasSubstr("No such file"));
+  EXPECT_FALSE(exists);
+}
+
+TEST_F(SafeFile, ANamelessFileLeavesNothing) {
+  Descriptor file;
+  ASSERT_TRUE(create_nameless(folder_, file).is_ok());
+  EXPECT_TRUE(write_all(file.number(), "text", "file").is_ok());
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_FALSE(create_nameless(in("nowhere"), file).is_ok());
+}
+
+TEST_F(SafeFile, AFreshDirectoryIsPrivateAndRenamingReplacesNothing) {
+  std::string fresh;
+  const mode_t before = umask(0);
+  ASSERT_TRUE(make_fresh_directory(in("archive"), fresh).is_ok());
+  umask(before);
+  EXPECT_EQ(fs::status(fresh).permissions(), static_cast<fs::perms>(0700));
+  put("there", "old");
+  fs::create_symlink(in("nothing"), in("dangling"));
+  for (const char* name : {"there", "dangling"}) EXPECT_THAT(rename_new(fresh, in(name)).message(), HasSubstr("exists already")) << name;
+  EXPECT_TRUE(rename_new(fresh, in("archive")).is_ok());
+  EXPECT_TRUE(fs::is_directory(in("archive")));
+  EXPECT_EQ(content("there"), "old");
+}
+
 }  // namespace
 }  // namespace megascope::files

@@ -3,6 +3,7 @@
 import unittest
 
 import check_docs
+import check_files
 import check_includes
 import check_sizes
 import check_words
@@ -62,6 +63,26 @@ class Docs(unittest.TestCase):
         self.assertEqual(self.problems("\nMEGASCOPE_OTU\n"), ["docs/a.md:2: MEGASCOPE_OTU is no option"])
         self.assertEqual(self.problems("```sh\nmegascope rnu\n```\n"), ["docs/a.md:2: there is no command megascope rnu"])
         self.assertEqual(self.problems("see [c](../c.md)"), ["docs/a.md:1: there is no file ../c.md"])
+
+
+class Files(unittest.TestCase):
+    def test_creation_is_found_with_its_line(self):
+        self.assertEqual(check_files.check_text("plugin/run/a.cpp", "\nopen(path, O_WRONLY | O_CREAT, 0600);\n"),
+                         ["plugin/run/a.cpp:2: O_CREAT: files and directories are created by core/base/safe_file.h only"])
+        for line in ("std::ofstream file(path);", "fs::copy_file(a, b);", "std::filesystem::copy(a, b);", "FILE* f = fopen(path, mode);", "mkdir(path, 0777);",
+                     "::mkdtemp(name);", "creat (path, 0600);", "fs::create_directories(path, error);", "std::fstream file;", "open(path, O_TMPFILE);"):
+            self.assertEqual(len(check_files.check_text("core/trace/a.cpp", line + "\n")), 1, line)
+
+    def test_reading_and_the_one_home_are_fine(self):
+        for line in ("#include <fstream>", "std::ifstream file(path);", "open(path, O_RDONLY);", "files::make_directory(path, 0777);", "// O_CREAT", 'say("mkdir(");',
+                     "create_new(path, 0600, file);", "node.link = 3;", "copy_file(from, to);"):
+            self.assertEqual(check_files.check_text("core/trace/a.cpp", line + "\n"), [], line)
+        self.assertEqual(check_files.check_text("core/base/safe_file.cpp", "open(path, O_CREAT);\n"), [])
+        self.assertEqual(check_files.check_text("tests/core/a.cpp", "std::ofstream file(path);\n"), [])
+
+    def test_exceptions_hold_for_what_they_name_only(self):
+        self.assertEqual(check_files.check_text("core/trace/chunk_store.cpp", "open(path, O_CREAT);\n"), [])
+        self.assertEqual(len(check_files.check_text("core/trace/chunk_store.cpp", "std::ofstream file;\n")), 1)
 
 
 class Sizes(unittest.TestCase):

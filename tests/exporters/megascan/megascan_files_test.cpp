@@ -1,7 +1,10 @@
 // MegaScan's files as they are written: rows by hand, and what is refused.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "core/record/value_fact.h"
@@ -221,9 +224,30 @@ TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
 
 TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
   const ScratchFolder folder;
-  ASSERT_EQ(::symlink("/dev/null/nowhere", (folder.path() + "/" + file_of(1) + ".part").c_str()), 0);
-  EXPECT_THAT(refusal({stage(0), stage(1)}, folder.path(), 2), HasSubstr(file_of(1)));
-  for (const std::string& file : folder.files()) EXPECT_FALSE(file.ends_with(".json")) << file;
+  SampleProcess large = stage(1);
+  for (std::uint64_t i = 0; i < 1'000; ++i) large.call("MPI_Barrier", 10 * i, 10 * i + 5, {step(0)});
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{8'192, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = refusal({stage(0), large}, folder.path(), 2);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, HasSubstr(file_of(1)));
+  EXPECT_THAT(message, HasSubstr("File too large"));
+  EXPECT_THAT(folder.files(), IsEmpty());
+}
+
+TEST(MegascanFiles, AreNotWrittenThroughLinks) {
+  const ScratchFolder folder;
+  const std::string precious = folder.path() + "/precious";
+  std::ofstream(precious) << "precious";
+  ASSERT_EQ(::symlink(precious.c_str(), (folder.path() + "/" + file_of(1) + ".part").c_str()), 0);
+  ExportResult result;
+  EXPECT_TRUE(export_by(megascan::run_export, 2, {stage(0), stage(1)}, folder.path(), result).is_ok());
+  EXPECT_EQ(std::filesystem::file_size(precious), 8U);
+  EXPECT_TRUE(rows_of(folder.path() + "/" + file_of(1)).is_array());
 }
 
 TEST(MegascanPartners, AreFoundByName) {

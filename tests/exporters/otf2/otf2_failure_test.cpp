@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,6 +37,36 @@ TEST(Otf2Failure, AnArchiveThatExistsIsNotTouched) {
     content << std::ifstream(folder.path() + "/trace.otf2").rdbuf();
     EXPECT_EQ(content.str(), "precious");
     EXPECT_FALSE(fs::exists(folder.path() + "/trace"));
+  }
+}
+
+TEST(Otf2Failure, AnArchiveIsNotWrittenThroughLinks) {
+  for (const char* name : {"/trace.otf2", "/trace.def", "/trace"}) {
+    for (const int members : {1, 3}) {
+      const TemporaryFolder folder;
+      fs::create_symlink(folder.path() + "/elsewhere", folder.path() + name);  // leads nowhere, until somebody writes through it
+      ExportResult result;
+      const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
+      EXPECT_EQ(status.message(), folder.path() + name + " exists already: it is not overwritten");
+      EXPECT_FALSE(fs::exists(folder.path() + "/elsewhere")) << name;
+      EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << name;
+    }
+  }
+}
+
+TEST(Otf2Failure, AnArchiveIsWholeAndAloneInItsFolder) {
+  for (const int members : {1, 3}) {
+    const TemporaryFolder folder;
+    const mode_t before = umask(0);
+    ExportResult result;
+    const Status status = export_run(folder.path(), 2, two_ranks(40, 1), members, result);
+    umask(before);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder.path())) names.push_back(entry.path().filename());
+    EXPECT_THAT(names, ::testing::UnorderedElementsAre("trace", "trace.def", "trace.otf2"));
+    EXPECT_EQ(fs::status(folder.path() + "/trace").permissions() & (fs::perms::group_write | fs::perms::others_write), fs::perms::none);
+    EXPECT_EQ(judge(folder.path() + "/trace.otf2").exit_code, 0);
   }
 }
 

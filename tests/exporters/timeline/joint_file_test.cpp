@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 namespace megascope::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -91,9 +93,34 @@ TEST(JointFile, DoesNotOverwrite) {
   EXPECT_THAT(folder.files(), ElementsAre("whole"));
 }
 
+TEST(JointFile, IsNotWrittenThroughLinksThatLieUnderItsNames) {
+  const ScratchFolder folder;
+  const std::string precious = folder.path() + "/precious";
+  std::ofstream(precious) << "precious";
+  for (const char* name : {"/whole.part", "/whole.part-1"}) std::filesystem::create_symlink(precious, folder.path() + name);
+  const std::string piece = long_text(JointFile::kMemoryBytes + 7, 1);  // of a length that needs a file of its own
+  EXPECT_THAT(write_pieces(folder.path(), {"a", piece}, {"", ""}), ElementsAre("", ""));
+  EXPECT_EQ(content(precious), "precious");
+  EXPECT_TRUE(content(folder.path() + "/whole") == "a" + piece);
+}
+
+TEST(JointFile, IsNotWrittenThroughALinkThatLeadsNowhereYet) {
+  const ScratchFolder folder;
+  std::filesystem::create_symlink(folder.path() + "/not there", folder.path() + "/whole");
+  EXPECT_THAT(write_pieces(folder.path(), {"a", "b"}, {"", ""})[1], HasSubstr("exists already"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/not there"));
+}
+
+TEST(JointFile, RemovesWhatAKilledProcessLeftOfIt) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path() + "/whole.0123456789abcdef.part") << "half";
+  EXPECT_THAT(write_pieces(folder.path(), {"a", "b"}, {"", ""}), ElementsAre("", ""));
+  EXPECT_THAT(folder.files(), ElementsAre("whole"));
+}
+
 TEST(JointFile, NamesAFolderThatIsNotThere) {
   const auto messages = write_pieces("/nowhere/at/all", {"a", "b"}, {"", ""});
-  EXPECT_THAT(messages[1], HasSubstr("/nowhere/at/all/whole.part: No such file or directory"));
+  EXPECT_THAT(messages[1], ContainsRegex("/nowhere/at/all/whole[.][0-9a-f]+[.]part: No such file or directory"));
 }
 
 }  // namespace

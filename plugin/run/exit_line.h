@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+/// A line on standard error for the case that the program ends, by exit() or at the end of main, without MPI_Finalize.
+namespace megascope::run::exit_line {
+
+/// From now on `line` is written when this process exits, after the program's own exit handlers; not in its forked children.
+void set(const std::string& line);
+/// Nothing is written any more.
+void clear() noexcept;
+
+}  // namespace megascope::run::exit_line
