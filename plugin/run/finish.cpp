@@ -44,7 +44,8 @@ void Session::end(Collective* collective, const Company& company) {
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
-    notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
+    const bool goes_on = recorder_->is_out_of_room() && options_.values.buffer_policy == config::BufferPolicy::kFlight;
+    notes_.push_back("rank " + std::to_string(facts_.world_rank) + (goes_on ? " kept fewer calls: " : " stopped recording to disk: ") + stored.message());
   }
   if (collective != nullptr) {
     end_with(*collective, company);

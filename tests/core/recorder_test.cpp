@@ -296,7 +296,7 @@ TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;
   ASSERT_TRUE(first.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
-  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("File exists"));
+  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("it exists already"));
 }
 
 TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {
