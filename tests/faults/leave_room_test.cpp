@@ -186,7 +186,7 @@ TEST(Disk, BecomesReadOnlyMeanwhile) {
   Trial trial("long", kLongCalls);
   trial.before_exec([&images, folder = trial.scratch()] {
     if (!mount_image(images / "image", "ext4", folder)) _exit(77);
-    act_meanwhile(folder, [folder] { mount("none", folder.c_str(), nullptr, MS_REMOUNT, "abort"); });  // as after an error of the disk
+    act_meanwhile(folder, [folder] { mount("none", folder.c_str(), nullptr, MS_REMOUNT, "abort"); for (int i = 0; i < 20; ++i) sync(); });  // as after an error of the disk
   });
   expect_unharmed(trial, "Read-only file system");
 }
