@@ -105,7 +105,11 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
     kept_.back().offset = copy;
     return chunk_;
   }
-  if (status.is_ok() && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) return chunk_;
+  const bool is_at_limit = status.is_ok() || store.is_out_of_room();
+  if (is_at_limit && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) {
+    recorder_.note_storage(status);
+    return chunk_;
+  }
   if (status.is_ok()) {
     if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kLeastChunkBytes)) return move_on(rest);
   } else {

@@ -43,7 +43,7 @@ Recorder::~Recorder() = default;
 Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
   const std::string folder = options_.path.substr(0, options_.path.rfind('/'));
-  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes);
+  Status status = store_.create(options_.path, trace::backing_for(folder), options_.size_bytes, options_.local_ranks);
   if (status.is_ok()) {
     header_ = store_.header();
     has_storage_ = true;
@@ -258,13 +258,15 @@ bool Recorder::make_definition_room(std::size_t bytes) {
   const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment * trace::kChunkAlignment;
   Status status;
   definition_chunk_ = store_.acquire(rounded, rounded, status, trace::ChunkStore::Use::kDefinitions);
+  note_storage(status);
   if (definition_chunk_ == nullptr) return false;
   definition_chunk_->kind = trace::ChunkKind::kDefinitions;
   return true;
 }
 
 void Recorder::append_definition(std::span<const std::byte> bytes) {
-  if (!has_storage_ || !make_definition_room(bytes.size())) return;
+  if (!has_storage_) return;
+  if (!make_definition_room(bytes.size())) return count_loss(storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage);
   const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
   std::memcpy(reinterpret_cast<std::byte*>(definition_chunk_) + used, bytes.data(), bytes.size());
   definition_chunk_->used_bytes.store(used + bytes.size(), std::memory_order_release);

@@ -43,6 +43,7 @@ struct RecorderOptions {
   BufferPolicy policy = BufferPolicy::kStop;
   bool use_tsc = true;
   bool has_windows = false;       ///< records are kept now and then only (EventBuffer::keep)
+  std::uint32_t local_ranks = 0;  ///< processes of the job on this node, which leave room for the application together; 0: no room is left
 };
 
 /// Recording of one process: its trace file, its threads' buffers, its definitions and loss counters.
@@ -96,6 +97,10 @@ class Recorder {
 
   /// The first reason why records could no longer be stored; ok while they can.
   Status storage_status() const;
+  /// Is the reason that room is left for the application?
+  bool is_out_of_room() const noexcept { return store_.is_out_of_room(); }
+  /// Of the trace file: RecorderOptions::size_bytes, or what its file system in memory allows.
+  std::uint64_t bound_bytes() const noexcept { return has_storage_ ? store_.bound_bytes() : options_.size_bytes; }
 
   /// Ends recording: the time, the end state, everything on disk. Threads may still hold buffers; what they record from
   /// now on may or may not be kept.

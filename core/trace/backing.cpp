@@ -14,6 +14,9 @@ constexpr std::uint32_t kExt = 0xEF53;
 constexpr std::uint32_t kXfs = 0x58465342;
 constexpr std::uint32_t kF2fs = 0xF2F52010;
 constexpr std::uint32_t kJfs = 0x3153464A;
+constexpr std::uint32_t kBtrfs = 0x9123683E;
+constexpr std::uint32_t kZfs = 0x2FC12FC1;
+constexpr std::uint32_t kBcachefs = 0xCA451A4E;
 constexpr std::uint32_t kTmpfs = 0x01021994;
 constexpr std::uint32_t kRamfs = 0x858458F6;
 constexpr std::uint32_t kOverlay = 0x794C7630;
@@ -64,7 +67,12 @@ Backing backing_for(const std::string& folder) {
 
 bool is_local_disk(const std::string& folder) {
   const std::uint32_t type = effective_file_system(folder);
-  return type == kExt || type == kXfs || type == kF2fs || type == kJfs;
+  return type == kExt || type == kXfs || type == kF2fs || type == kJfs || type == kBtrfs || type == kZfs || type == kBcachefs;
+}
+
+bool is_in_memory(const std::string& folder) {
+  const std::uint32_t type = effective_file_system(folder);
+  return type == kTmpfs || type == kRamfs;
 }
 
 }  // namespace megascope::trace

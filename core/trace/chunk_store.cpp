@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/base/no_cancel.h"
+#include "core/base/safe_file.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -46,6 +47,15 @@ bool write_all(int file, const void* from, std::size_t bytes, std::uint64_t offs
   return true;
 }
 
+/// As fallocate(2), which signals may interrupt.
+bool allocate(int file, int mode, std::uint64_t offset, std::uint64_t bytes) {
+  int rc = 0;
+  do {
+    rc = fallocate(file, mode, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (rc != 0 && errno == EINTR);
+  return rc == 0;
+}
+
 void* private_memory(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -60,20 +70,25 @@ ChunkStore::~ChunkStore() {
   if (header_ != nullptr) munmap(header_, kFileHeaderBytes);
 }
 
-Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes) {
+Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes, std::uint32_t local_ranks) {
   const NoCancel no_cancel;
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return Status::from_errno("cannot make " + path, errno);
+  files::Descriptor file;
+  Status status = files::create_new(path, 0600, file);
+  if (!status.is_ok()) return status;
   struct stat info {};
-  fstat(file, &info);
+  fstat(file.number(), &info);
   path_ = path;
   backing_ = backing;
   size_limit_bytes_ = size_limit_bytes;
   device_ = info.st_dev;
   inode_ = info.st_ino;
-  Status status;
-  header_ = reinterpret_cast<FileHeader*>(map(file, 0, kFileHeaderBytes, status));
-  close(file);
+  if (local_ranks != 0) {
+    const bool is_memory = is_in_memory(path.substr(0, path.rfind('/')));
+    const Room::Kind kind = backing == Backing::kWritten ? Room::Kind::kLateDisk : Room::Kind::kDisk;
+    room_.limit(local_ranks, is_memory ? Room::Kind::kMemory : kind, file.number());
+  }
+  status = ask_for_room(file.number(), kFileHeaderBytes, Use::kEvents);
+  if (status.is_ok()) header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
   if (header_ == nullptr) {
     unlink(path.c_str());
     return status;
@@ -98,10 +113,17 @@ int ChunkStore::open_file(Status& status) const {
 Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) const {
   if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
   // posix_fallocate would fall back to writing every block; a file system without fallocate is not worth mapping.
-  if (fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+  if (!allocate(file, 0, offset, bytes)) {
     return Status::from_errno("cannot reserve space in " + path_, errno);
   }
   return Status::ok();
+}
+
+/// Once refused, events are refused for good: a file that goes on when others have freed room would have a hole in the middle.
+Status ChunkStore::ask_for_room(int file, std::uint64_t bytes, Use use) const {
+  Status status = room_.check(file, path_, next_offset_ - trimmed_bytes_, bytes, use);
+  if (!status.is_ok() && use == Use::kEvents) is_out_of_room_.store(true, std::memory_order_relaxed);
+  return status;
 }
 
 ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, Status& status) {
@@ -133,15 +155,14 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t least_bytes, Sta
   const std::lock_guard lock(mutex_);
   status = Status::ok();
   const std::uint64_t limit = size_limit_bytes_ + (use == Use::kDefinitions ? kDefinitionReserveBytes : 0);
-  if (header_ == nullptr || next_offset_ + least_bytes > limit) return nullptr;
+  if (header_ == nullptr || next_offset_ + least_bytes > limit || (use == Use::kEvents && is_out_of_room())) return nullptr;
   bytes = std::min<std::uint64_t>(bytes, (limit - next_offset_) / kChunkAlignment * kChunkAlignment);
-  int file = -1;
-  if (backing_ == Backing::kMapped) {
-    file = open_file(status);
-    if (file < 0) return nullptr;
-  }
-  ChunkHeader* chunk = map(file, next_offset_, bytes, status);
-  if (file >= 0) close(file);
+  open_.reserve(open_.size() + 1);
+  const files::Descriptor file(open_file(status));
+  if (!file.is_open()) return nullptr;
+  status = ask_for_room(file.number(), bytes, use);
+  if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
+  ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status) : nullptr;
   if (chunk == nullptr) return nullptr;
   open_.push_back({chunk, next_offset_, bytes});
   next_offset_ += bytes;
@@ -172,14 +193,22 @@ Status ChunkStore::release(ChunkHeader* chunk) {
 
 ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& status) {
   status = Status::ok();
+  const NoCancel no_cancel;
+  ChunkHeader header{};
+  std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
+  files::Descriptor file;
   Offset offset = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (header_ == nullptr || next_offset_ + chunk->chunk_bytes > size_limit_bytes_) return 0;
+    if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ || is_out_of_room()) return 0;
+    file = files::Descriptor(open_file(status));
+    if (file.is_open()) status = ask_for_room(file.number(), header.chunk_bytes, Use::kEvents);
+    if (status.is_ok()) status = write_definitions(file.number());
+    if (!status.is_ok()) return 0;
     offset = next_offset_;
-    next_offset_ += chunk->chunk_bytes;
+    next_offset_ += header.chunk_bytes;
   }
-  status = overwrite(chunk, offset);
+  status = write_copy(file.number(), header, chunk, offset);
   return status.is_ok() ? offset : 0;
 }
 
@@ -187,7 +216,9 @@ Status ChunkStore::overwrite(const ChunkHeader* chunk, Offset offset) {
   const NoCancel no_cancel;
   ChunkHeader header{};
   std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
-  return write_copy(header, chunk, offset);
+  Status status;
+  const files::Descriptor file(open_file(status));
+  return file.is_open() ? write_copy(file.number(), header, chunk, offset) : status;
 }
 
 Status ChunkStore::clear(const ChunkHeader* like, Offset offset, std::size_t bytes) {
@@ -196,7 +227,9 @@ Status ChunkStore::clear(const ChunkHeader* like, Offset offset, std::size_t byt
   std::memcpy(static_cast<void*>(&header), like, sizeof header);
   header.chunk_bytes = static_cast<std::uint32_t>(bytes);
   header.used_bytes.store(sizeof header, std::memory_order_relaxed);
-  return write_copy(header, like, offset);
+  Status status;
+  const files::Descriptor file(open_file(status));
+  return file.is_open() ? write_copy(file.number(), header, like, offset) : status;
 }
 
 Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t offset) const {
@@ -210,11 +243,8 @@ Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t 
 }
 
 /// First an empty chunk, so that a reader can step over what is not all there, then what it holds, then the truth.
-Status ChunkStore::write_copy(const ChunkHeader& header, const ChunkHeader* chunk, Offset offset) const {
+Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk, Offset offset) const {
   if (exceeds_file_size_limit(offset + header.chunk_bytes)) return file_size_error(path_);
-  Status status;
-  const int file = open_file(status);
-  if (file < 0) return status;
   const std::uint64_t used = header.used_bytes.load(std::memory_order_relaxed);
   ChunkHeader empty{};
   std::memcpy(static_cast<void*>(&empty), &header, sizeof empty);
@@ -224,9 +254,25 @@ Status ChunkStore::write_copy(const ChunkHeader& header, const ChunkHeader* chun
     is_written = is_written && write_all(file, chunk + 1, used - sizeof header, offset + sizeof header) &&
                  write_all(file, &header, sizeof header, offset);
   }
-  if (!is_written) status = Status::from_errno("cannot write " + path_, errno);
-  close(file);
-  return status;
+  return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
+}
+
+/// What is private memory and makes events readable: the file's header and open chunks of definitions. Call with the lock. A kill
+/// at any moment leaves the older state of a chunk, or the newer one.
+Status ChunkStore::write_definitions(int file) const {
+  if (backing_ != Backing::kWritten) return Status::ok();
+  if (exceeds_file_size_limit(next_offset_)) return file_size_error(path_);
+  bool is_written = write_all(file, header_, kFileHeaderBytes, 0);
+  for (const Open& open : open_) {
+    ChunkHeader header{};
+    std::memcpy(static_cast<void*>(&header), open.chunk, sizeof header);
+    const std::uint64_t used = open.chunk->used_bytes.load(std::memory_order_acquire);
+    header.used_bytes.store(used, std::memory_order_relaxed);
+    if (header.kind != ChunkKind::kDefinitions) continue;
+    is_written = is_written && write_all(file, open.chunk + 1, used - sizeof header, open.offset + sizeof header) &&
+                 write_all(file, &header, sizeof header, open.offset);
+  }
+  return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
 }
 
 void ChunkStore::trim(ChunkHeader* chunk) {
@@ -240,8 +286,7 @@ void ChunkStore::trim(ChunkHeader* chunk) {
   const int file = open_file(status);
   if (file < 0) return;
   const std::uint64_t rest = chunk->chunk_bytes - keep;
-  const bool is_done = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + keep),
-                                 static_cast<off_t>(rest)) == 0;
+  const bool is_done = allocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset + keep, rest);
   close(file);
   const std::lock_guard lock(mutex_);
   if (is_done && offset + chunk->chunk_bytes == next_offset_) {

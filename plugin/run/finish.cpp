@@ -53,7 +53,8 @@ void Session::end(Collective* collective, const Company& company) {
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
-    notes_.push_back("rank " + std::to_string(facts_.world_rank) + " stopped recording to disk: " + stored.message());
+    const bool goes_on = recorder_->is_out_of_room() && options_.values.buffer_policy == config::BufferPolicy::kFlight;
+    notes_.push_back("rank " + std::to_string(facts_.world_rank) + (goes_on ? " kept fewer calls: " : " stopped recording to disk: ") + stored.message());
   }
   if (collective != nullptr) {
     end_with(*collective, company);
@@ -78,7 +79,7 @@ void Session::end_with(Collective& group, const Company& company) {
   if (!status.is_ok()) complain(status.message());
 }
 
-/// How much traffic of our own the end took, for those who ask.
+/// Adds to the report how many messages the library sent at the end. Collective: runs on all ranks, whatever their options.
 void Session::note_messages(Collective& collective, report::RunReport& report) const {
   const std::uint64_t mine = mpi::own_message_count() - messages_before_end_;
   Collective::Bytes bytes(sizeof mine);
@@ -92,7 +93,7 @@ void Session::note_messages(Collective& collective, report::RunReport& report) c
   });
   std::uint64_t most = 0;
   std::memcpy(&most, bytes.data(), sizeof most);
-  if (!status.is_ok() || collective.rank() != 0) return;
+  if (!status.is_ok() || collective.rank() != 0 || !options_.values.verbose) return;
   report.notes.push_back("own messages at the end: at most " + std::to_string(most) + " sent by one rank");
 }
 
@@ -237,7 +238,7 @@ Status Session::run_export(Collective& collective, const std::string& format, co
 }
 
 void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
-  if (options_.values.verbose) note_messages(group, report);
+  note_messages(group, report);
   if (group.rank() != 0) return;
   report.clocks = report::clock_facts(run_time_of(clocks));
   if (talk_ != nullptr) {

@@ -16,13 +16,15 @@
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/config/environment.h"
+#include "core/config/local_ranks.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/parallel_layout.h"
 #include "core/hooks/requests.h"
 #include "core/record/hash.h"
+#include "core/trace/chunk_store.h"
 #include "core/trace/liveness.h"
-#include "core/trace/scratch_home.h"
 #include "core/trace/run_folder.h"
+#include "core/trace/scratch_home.h"
 #include "mpi_layer/mpi_object.h"
 #include "plugin/run/exit_line.h"
 #include "plugin/run/leftovers.h"
@@ -170,6 +172,7 @@ Status Session::open_trace(const ProcessInfo& info) {
   recorder.policy = options_.values.buffer_policy;
   recorder.use_tsc = use_tsc_;
   recorder.has_windows = !step_window().has_all();
+  recorder.local_ranks = config::local_rank_count(config::environment_entries({}), static_cast<std::uint32_t>(std::max(info.world_size, 1)));
   recorder_ = std::make_unique<Recorder>(std::move(recorder));
   status.update(recorder_->open(info));
   return status;
@@ -285,7 +288,8 @@ void Session::say_start(const StartFacts& facts) {
   const std::string nodes = config::environment_value("SLURM_STEP_NUM_NODES");
   if (!nodes.empty()) line += " on " + nodes + (nodes == "1" ? " node" : " nodes");
   line += ", writes to " + (folder_.empty() ? scratch_folder_ : folder_);
-  line += ", up to " + human_bytes(options_.values.buffer_size_bytes) + " a rank";
+  line += ", up to " + human_bytes(recorder_->bound_bytes()) + " a rank";
+  if (trace::is_in_memory(scratch_folder_)) line += " in memory (" + scratch_ + ")";
   if (!options_.values.mpi.items.empty()) line += ", functions as MEGASCOPE_MPI=" + joined(options_.values.mpi.items, "+") + " says";
   say(line);
   if (!options_.values.verbose || facts.world_size == 1) return;

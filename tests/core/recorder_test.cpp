@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/trace/definition_codec.h"
 #include "core/trace/reader.h"
 
 /// A thread's buffer from the first record to the file on disk. The calls are bare ones of region 3, numbered by their
@@ -272,6 +273,38 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   EXPECT_THAT(found, testing::ElementsAre(0, 1, 2));
 }
 
+/// Of a process that is killed: nothing is released or flushed.
+TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
+  trace::ChunkStore store;
+  const std::string path = folder_ + "/killed.mgt";
+  ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
+  std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
+  store.header()->version = trace::kFormatVersion;
+  store.header()->header_bytes = trace::kFileHeaderBytes;
+  Status status;
+  trace::ChunkHeader* const definitions = store.acquire(8192, 8192, status, trace::ChunkStore::Use::kDefinitions);
+  ASSERT_NE(definitions, nullptr) << status.message();
+  definitions->kind = trace::ChunkKind::kDefinitions;
+  const std::vector<std::byte> region = trace::encode(RegionDefinition{.id = 3, .name = "MPI_Send", .group = "p2p"});
+  std::memcpy(static_cast<void*>(definitions + 1), region.data(), region.size());
+  definitions->used_bytes.store(sizeof *definitions + region.size());
+  trace::ChunkHeader* const events = store.acquire(8192, 8192, status);
+  ASSERT_NE(events, nullptr) << status.message();
+  events->kind = trace::ChunkKind::kEvents;
+  encoding::Word* to = trace::first_word(events);
+  to[0] = encoding::Word{100} << 16 | 3;
+  to[1] = 0;
+  events->used_bytes.store(sizeof *events + 16);
+  ASSERT_NE(store.append_copy(events, status), 0u) << status.message();
+  std::unique_ptr<trace::TraceFile> file;
+  status = trace::TraceFile::open(path, file);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  ASSERT_NE(file->definitions().region(3), nullptr);
+  EXPECT_EQ(file->definitions().region(3)->name, "MPI_Send");
+  Call call;
+  EXPECT_TRUE(file->calls(0)->next(call));
+}
+
 TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   const std::uint64_t before = recorder.overhead_ticks();
@@ -296,7 +329,7 @@ TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;
   ASSERT_TRUE(first.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
-  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("File exists"));
+  EXPECT_THAT(second.create(folder_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(), testing::HasSubstr("it exists already"));
 }
 
 TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {

@@ -1,16 +1,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "core/trace/join.h"
+#include "tests/faults/disks.h"
 #include "tests/faults/trial.h"
 
 /// Storage that is full, forbidden or not there. The program runs as it does without the library; what is not kept is
@@ -20,21 +19,6 @@ namespace {
 
 constexpr std::uint64_t kManyCalls = 300'000;  // 4.8 MB of records
 constexpr std::int64_t kManyBooked = kManyCalls + 2;
-
-/// In the child only: a file system of its own on `folder`. Needs root; false without.
-bool mount_tmpfs(const std::string& folder, const std::string& options, unsigned long flags = 0) {
-  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("none", folder.c_str(), "tmpfs", flags, options.c_str()) == 0;
-}
-
-bool can_mount() {
-  const TemporaryFolder folder;
-  const pid_t child = fork();
-  if (child == 0) _exit(mount_tmpfs(folder.path(), "size=1m") ? 0 : 1);
-  int status = 1;
-  waitpid(child, &status, 0);
-  return status == 0;
-}
 
 void limit(decltype(RLIMIT_FSIZE) what, rlim_t most) {
   const rlimit value{most, most};
@@ -102,7 +86,17 @@ TEST(Storage, BecomesFull) {
   trial.before_exec([folder = trial.scratch()] { mount_tmpfs(folder, "size=3m"); });
   const std::string err = expect_unharmed(trial);
   expect_all_accounted_for(trial, LossCause::kStorage);
-  EXPECT_EQ(occurrences(err, "No space left on device"), 1) << err;
+  EXPECT_EQ(occurrences(err, "free, of which 384 KiB are left to the application"), 1) << err;
+}
+
+TEST(Storage, IsFullByAQuota) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("QUOTA_OF_SCRATCH=1500000");
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, std::to_string(kManyBooked) + " calls\n");
+  expect_all_accounted_for(trial, LossCause::kStorage);
+  EXPECT_EQ(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
 }
 
 TEST(Storage, IsFullFromTheStart) {

@@ -1,5 +1,6 @@
 #include "tests/faults/victim.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,26 @@ void cheap_calls(std::uint64_t count) {
   }
 }
 
+/// Fills what the disk has, a piece at a time, up to what the program needs: CHECKPOINT is the file, CHECKPOINT_BYTES its size.
+bool write_checkpoint() {
+  const char* const path = getenv("CHECKPOINT");
+  const char* const bytes = getenv("CHECKPOINT_BYTES");
+  const int file = path != nullptr && bytes != nullptr ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+  if (file < 0) return false;
+  const std::vector<char> piece(4096, 'c');
+  long long left = std::atoll(bytes);
+  while (left > 0 && write(file, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size())) left -= static_cast<long long>(piece.size());
+  return fsync(file) == 0 && close(file) == 0 && left <= 0;
+}
+
+/// Many calls over some time, in which something happens to the disk.
+void long_calls(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; i += 1000) {
+    cheap_calls(1000);
+    usleep(1000);
+  }
+}
+
 void finalize() {
   g_book->returned(Book::kFinalize);  // before: its record is written when it is entered
   MPI_Finalize();
@@ -131,11 +152,14 @@ int run_end_mode(std::string_view mode) {
   if (mode == "in-company") return run_in_company();
   if (mode == "receive-forever") return receive_forever();
   const bool is_known = mode == "_exit" || mode == "abort" || mode == "segv" || mode == "sigterm" || mode == "finish" ||
-                        mode == "return" || mode == "exit" || mode == "cheap" || mode == "std-abort";
+                        mode == "return" || mode == "exit" || mode == "cheap" || mode == "std-abort" ||
+                        mode == "checkpoint" || mode == "long";
   if (!is_known) return -1;
   init();
-  if (mode == "cheap") cheap_calls(g_count);
+  if (mode == "cheap" || mode == "checkpoint") cheap_calls(g_count);
+  else if (mode == "long") long_calls(g_count);
   else mixed_calls(g_count);
+  if (mode == "checkpoint") std::puts(write_checkpoint() ? "checkpoint written" : "checkpoint failed");
   if (mode == "_exit") _exit(3);
   if (mode == "abort") MPI_Abort(MPI_COMM_WORLD, 7);
   if (mode == "segv") touch(nullptr);

@@ -1,0 +1,39 @@
+#include "core/config/local_ranks.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/text.h"
+
+namespace megascope::config {
+namespace {
+
+/// The largest count of Slurm's list "4(x2),3": of which node this is does not matter.
+std::uint64_t largest_count(std::string_view list) {
+  std::uint64_t largest = 0;
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(','));
+    largest = std::max(largest, parse_count(entry.substr(0, entry.find('('))).value_or(0));
+    list.remove_prefix(std::min(entry.size() + 1, list.size()));
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::uint32_t local_rank_count(EnvironmentView environment, std::uint32_t world_size) {
+  constexpr std::string_view kNames[] = {"OMPI_COMM_WORLD_LOCAL_SIZE=", "MPI_LOCALNRANKS=", "PMI_LOCAL_SIZE=",
+                                         "SLURM_STEP_TASKS_PER_NODE=", "SLURM_TASKS_PER_NODE="};
+  const std::uint64_t most = std::max(world_size, 1U);
+  for (const std::string_view name : kNames) {
+    for (const std::string& entry : environment) {
+      if (!std::string_view(entry).starts_with(name)) continue;
+      if (const std::uint64_t count = largest_count(std::string_view(entry).substr(name.size())); count != 0) {
+        return static_cast<std::uint32_t>(std::min(count, most));
+      }
+    }
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
+}  // namespace megascope::config
