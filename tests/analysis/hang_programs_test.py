@@ -333,7 +333,7 @@ class Killed(Case):
     def test_a_report_of_a_killed_run_names_the_command_for_the_verdict(self):
         self.killed("killed-outside")
         report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
-        self.assertIn(f"Verdict megascope analyze {self.run_folder} shows which ranks delay the others", " ".join(report.stdout.split()))
+        self.assertIn(f"Verdict megascope analyze '{self.run_folder}' shows which ranks delay the others", " ".join(report.stdout.split()))
 
 
 class Inputs(Case):
