@@ -99,7 +99,7 @@ class Commands(Case):
         self.assertEqual(self.shrunk("hang", self.run_folder, "-j", "4"), "")
 
     def test_export_in_one_process(self):
-        self.shrunk("export", self.run_folder, "-f", "megascan", "-j", "1", "-o", os.path.join(self.folder, "out"))
+        self.shrunk("export", self.run_folder, "-f", "megascan", "-j", "1", "--parallel", "tp=1,pp=2,dp=2", "-o", os.path.join(self.folder, "out"))
 
     def test_export_in_processes(self):
         self.shrunk("export", self.run_folder, "-f", "chrome", "-j", "4", "-o", os.path.join(self.folder, "out"))
