@@ -15,6 +15,7 @@
 #include "core/trace/hook_stream.h"
 #include "core/trace/liveness.h"
 #include "core/trace/location_stream.h"
+#include "core/trace/mapping_guard.h"
 
 namespace megascope::trace {
 namespace {
@@ -36,7 +37,9 @@ std::string text_of(const char* field, std::size_t size) { return {field, strnle
 }  // namespace
 
 TraceFile::~TraceFile() {
-  if (mapping_ != nullptr) munmap(mapping_, bytes_.size());
+  if (mapping_ == nullptr) return;
+  forget_mapping(mapping_);
+  munmap(mapping_, bytes_.size());
 }
 
 Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& result) { return open(files::current_directory(), path, result); }
@@ -64,6 +67,7 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   if (mapping == MAP_FAILED) return Status::from_errno("cannot map " + path, errno);
   std::unique_ptr<TraceFile> trace(new TraceFile);
   trace->mapping_ = mapping;
+  note_mapping(mapping, size, path);
   const Status status = trace->read({static_cast<const std::byte*>(mapping), size});
   if (!status.is_ok()) return Status::error(path + " " + status.message());
   result = std::move(trace);

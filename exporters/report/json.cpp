@@ -141,6 +141,11 @@ Json end_states(const RunReport& report) {
   return all;
 }
 
+Json open_ends(const RunReport& report) {
+  if (report.open_ends.text.empty()) return nullptr;
+  return {{"first", report.open_ends.first}, {"evidence", report.open_ends.evidence}, {"text", report.open_ends.text}};
+}
+
 Json histogram(const std::array<SizeTotals, kSizeClassCount>& sizes, const char* what) {
   Json all = Json::array();
   for (unsigned i = 0; i < sizes.size(); ++i) {
@@ -267,6 +272,7 @@ Json object_of(const RunReport& report) {
   json["places"] = places(report);
   json["per_rank"] = per_rank(report);
   json["end_states"] = end_states(report);
+  json["open_ends"] = open_ends(report);
   json["message_sizes"] = histogram(report.message_sizes, "messages");
   json["collective_sizes"] = histogram(report.collective_sizes, "calls");
   json["matrix"] = matrix(report);

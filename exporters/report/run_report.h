@@ -182,6 +182,15 @@ struct StepTalkRow {
   bool operator==(const StepTalkRow&) const = default;
 };
 
+/// Ranks that reached neither MPI_Finalize nor MPI_Abort.
+struct OpenEndFacts {
+  std::string text;                 ///< sentences: where their records stop, and which ended first; empty: there are none
+  std::vector<std::int32_t> first;  ///< those that ended first, as far as the traces show it
+  std::string evidence;             ///< what shows it: "awaited" …
+
+  bool operator==(const OpenEndFacts&) const = default;
+};
+
 struct RunReport {
   std::string version;  ///< MegaScope's
   std::string run_id;
@@ -222,6 +231,7 @@ struct RunReport {
   std::string report_command;  ///< prints this report again; empty: not to be mentioned
   std::vector<ExportRow> exports;
   ClockFacts clocks;
+  OpenEndFacts open_ends;
   StepTalkRow step_talk;
   std::string verdict;          ///< that of `megascope analyze`; empty: it was not made here
   std::string verdict_command;  ///< makes it; empty: not to be mentioned

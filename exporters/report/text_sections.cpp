@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <numeric>
 
 namespace megascope::report {
 namespace {
 
 constexpr std::size_t kLabelColumns = 16;
 constexpr std::size_t kMaxRankParts = 12;
+constexpr std::size_t kMostEnds = 1024;
 
 std::string plural(std::uint64_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
@@ -34,21 +36,30 @@ std::string run_text(const RunReport& report, const TimeShares& shares) {
   return text;
 }
 
+/// "nothing lost" when every counter of losses is 0; else the counters that are not.
+std::string losses_text(const Losses& losses) {
+  const auto count_of = [&losses](LossCause cause) { return losses[static_cast<std::size_t>(cause)]; };
+  const std::uint64_t all = std::accumulate(losses.begin(), losses.end(), std::uint64_t{0});
+  if (all == 0) return "nothing lost";
+  const std::uint64_t refused = count_of(LossCause::kRefused);
+  const std::uint64_t unbalanced = count_of(LossCause::kUnbalanced);
+  const std::uint64_t lost = all - refused - unbalanced;  // the other two are mistakes of the program
+  std::vector<std::string> parts;
+  if (lost != 0) parts.push_back(human_count(lost) + " records lost");
+  if (refused != 0) parts.push_back(human_count(refused) + " hook calls refused");
+  if (unbalanced != 0) parts.push_back(human_count(unbalanced) + " regions or steps unbalanced");
+  return joined(parts, ", ") + " (see below)";
+}
+
 std::string recorded_text(const RunReport& report) {
   std::uint64_t trace_bytes = 0;
-  std::uint64_t lost = 0;
   for (const RankRow& rank : report.ranks) trace_bytes += rank.trace_bytes;
-  for (std::size_t i = 0; i < kLossCauseCount; ++i) {
-    const auto cause = static_cast<LossCause>(i);  // what the program told wrongly is no loss of ours
-    if (cause != LossCause::kUnbalanced && cause != LossCause::kRefused) lost += report.losses[i];
-  }
   std::uint64_t regions = 0;
   for (const RegionRow& row : report.regions) regions += row.totals.calls;
   std::string text = human_count(call_count(report)) + " MPI calls";
   if (regions != 0) text += ", " + human_count(regions) + " regions of the program";
   if (trace_bytes != 0) text += ", " + human_bytes(trace_bytes) + " of trace";
-  return text +
-         (lost == 0 ? ", nothing lost" : ", " + human_count(lost) + " records lost (see below)");
+  return text + ", " + losses_text(report.losses);
 }
 
 std::string own_time_text(const RunReport& report, const TimeShares& shares) {
@@ -215,6 +226,7 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   if (const std::string talk = step_talk_text(report.step_talk); !talk.empty()) append(lines, labelled("At steps", talk));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
+  append(lines, report.open_ends.text.empty() ? Lines() : labelled(end.empty() ? "End" : "", report.open_ends.text, kMostEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_solo);
   if (!missing.empty() && is_alone) {
@@ -265,7 +277,7 @@ Lines verdict_section(const RunReport& report) {
   constexpr std::size_t kMostVerdict = 4096;  // it is our own text: not cut, however many culprits it names
   if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMostVerdict);
   if (report.verdict_command.empty()) return {};
-  return labelled("Verdict", report.verdict_command + " tells who makes whom wait");
+  return labelled("Verdict", report.verdict_command + " shows which ranks delay the others, and why");
 }
 
 Lines note_section(const RunReport& report, const RowLimits& limits) {

@@ -1,9 +1,11 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 
+#include "core/trace/mapping_guard.h"
 #include "plugin/answer/verdict.h"
 
 /// megascope_verdict RUN_FOLDER NS: what the library asks at the end of a run, in a process of its own, so that nothing that happens
@@ -12,6 +14,7 @@ int main(int argc, char** argv) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  megascope::trace::guard_mappings({.file = STDOUT_FILENO, .prefix = "-", .ends_line = false, .exit_code = 0});
   megascope::answer::VerdictJob job;
   if (argc != 3) return 2;
   job.folder = argv[1];

@@ -4,6 +4,7 @@
 #include "plugin/cli/analyze_output.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
+#include "plugin/cli/run_ends.h"
 #include "plugin/cli/run_share.h"
 
 #include <cstdio>
@@ -29,7 +30,8 @@ int analyze_run(const AnalyzeArguments& arguments) {
   answer::Answer found(*run, run->time(), {.jobs = jobs, .has_replay = true});
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
-  const std::string text = arguments.as_json ? analyze_json(view, what_if) : analyze_text(view, what_if);
+  const report::OpenEndFacts ends = open_ends_of(*run, jobs);
+  const std::string text = arguments.as_json ? analyze_json(view, what_if, ends) : analyze_text(view, what_if, ends);
   std::fputs(text.c_str(), stdout);
   return answer::has_finding(view) ? kFinding : kSuccess;
 }

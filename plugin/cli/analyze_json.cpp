@@ -1,5 +1,6 @@
 #include "plugin/answer/collective_words.h"
 #include "plugin/cli/analyze_output.h"
+#include "plugin/cli/run_ends.h"
 
 #include <nlohmann/json.hpp>
 
@@ -113,9 +114,10 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
   return json;
 }
 
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if) {
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends) {
   Json json;
   json["verdict"] = answer::verdict_text(view);
+  json["open_ends"] = open_ends_json(ends);
   json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["steps_are"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.are_steps_told ? "told" : "inferred");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/whatif/what_if.h"
+#include "exporters/report/run_report.h"
 #include "plugin/answer/answer_view.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +20,7 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if);
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if);
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends);
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends);
 
 }  // namespace megascope::cli

@@ -158,8 +158,10 @@ void add_waits(const AnalyzeView& view, Lines& lines) {
 
 }  // namespace
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if) {
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends) {
   Lines lines;
+  if (!ends.text.empty()) append(lines, ends.text, 0);
+  if (!ends.text.empty()) lines.emplace_back();
   append(lines, answer::verdict_text(view), 0);
   add_other_culprits(view, lines);
   if (view.detection.step_count != 0 && !view.are_steps_told) {

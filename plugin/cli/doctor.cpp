@@ -39,6 +39,8 @@ Findings examine(const Subject& subject) {
       {"program", [&] { return check_subject(subject); }},
       {"mpi", [&] { return check_mpi(subject); }},
       {"launcher", [&] { return check_launcher(subject); }},
+      {"root", [&] { return check_root(subject); }},
+      {"ranks", [&] { return check_ranks(subject); }},
       {"preload", check_preloads},
       {"scratch", [&] { return check_scratch(options.values); }},
       {"folder", [&] { return check_run_folder(options.values); }},

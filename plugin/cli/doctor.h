@@ -44,6 +44,10 @@ Findings check_subject(const Subject& subject);
 Findings check_mpi(const Subject& subject);
 /// The launcher given, else the one in PATH: is it of that MPI?
 Findings check_launcher(const Subject& subject);
+/// Does the launcher start more ranks than there are cores for them? Nothing where that is not known.
+Findings check_ranks(const Subject& subject);
+/// Open MPI's launcher, which refuses to start for root unless it is told otherwise.
+Findings check_root(const Subject& subject);
 /// Other libraries in LD_PRELOAD that record MPI calls too, and those that are not loaded.
 Findings check_preloads();
 /// Folder for buffers: kind of file system and room.

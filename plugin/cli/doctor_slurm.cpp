@@ -40,13 +40,13 @@ Finding cut_value(const std::string& setting, const std::string& lost) {
 }
 
 Findings judge_plugins(const std::string& said) {
-  const std::string most = said.substr(0, said.find('\n'));
+  const std::string first = said.substr(0, said.find('\n'));
   if (said.find("pmix") != std::string::npos) return {{Verdict::kOk, "slurm", "srun has its PMIx plugin (--mpi=pmix)", ""}};
   if (said.find("MPI plugin types") != std::string::npos || said.find("pmi2") != std::string::npos) {
     return {{Verdict::kProblem, "slurm", "srun has no PMIx plugin: ranks cannot find each other by --mpi=pmix",
              "Start the ranks with mpirun inside the job, or ask for Slurm's pmix plugin."}};
   }
-  return {{Verdict::kNote, "slurm", "srun --mpi=list says nothing of use: " + (most.empty() ? "no output" : most), ""}};
+  return {{Verdict::kNote, "slurm", "srun --mpi=list names no MPI plugin: " + (first.empty() ? "it printed nothing" : first), ""}};
 }
 
 std::string export_option(const std::vector<std::string>& command) {

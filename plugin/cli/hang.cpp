@@ -1,11 +1,11 @@
 #include "analysis/hang/hang.h"
 
 #include "core/base/clock.h"
-#include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/hang_view.h"
+#include "plugin/cli/run_ends.h"
 #include "plugin/cli/worlds.h"
 
 #include <algorithm>
@@ -15,15 +15,6 @@
 /// `megascope hang`: who waits for whom, in a run that hangs, was killed, or goes on.
 namespace megascope::cli {
 namespace {
-
-analysis::Life life_of(const ProcessInfo& info) {
-  switch (trace::liveness_of(info)) {
-    case trace::Liveness::kRuns: return analysis::Life::kRuns;
-    case trace::Liveness::kGone: return analysis::Life::kGone;
-    case trace::Liveness::kUnknown: break;
-  }
-  return analysis::Life::kUnknown;
-}
 
 std::uint64_t now_ns(const RecordSource& source, bool is_running) {
   const std::int64_t since_start = clock::realtime_ns() - source.start_realtime_ns();
@@ -46,6 +37,7 @@ int show_hang(const HangArguments& arguments) {
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
   const analysis::HangReport report = analysis::analyze_hang(*run, comms, life_of, static_cast<unsigned>(jobs));
   HangView view{*run, comms, report, now_ns(*run, report.is_running)};
+  view.open_ends = open_ends_of(report, comms);
   view.other_worlds = runs_started_by(*run, arguments.folder);
   const std::string starter = run_that_started(*run, arguments.folder);
   if (!starter.empty()) view.other_worlds.push_back(starter);

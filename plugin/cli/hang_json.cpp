@@ -1,4 +1,5 @@
 #include "plugin/cli/hang_view.h"
+#include "plugin/cli/run_ends.h"
 
 #include <nlohmann/json.hpp>
 
@@ -168,6 +169,7 @@ std::string hang_json(const HangView& view) {
   json["running"] = view.report.is_running;
   json["now_s"] = seconds(view.now_ns);
   json["finding"] = has_finding(view);
+  json["open_ends"] = open_ends_json(view.open_ends);
   json["deadlocks"] = cycles_json(view);
   json["waited_for"] = Json::array();
   for (const analysis::Blame& blame : view.report.blames) {

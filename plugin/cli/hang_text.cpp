@@ -195,6 +195,7 @@ void note_section(const HangView& view, Lines& lines) {
 std::string hang_text(const HangView& view) {
   Lines lines;
   append(lines, title(view), 0);
+  if (!view.open_ends.text.empty()) append(lines, view.open_ends.text, 0);
   lines.emplace_back();
   const std::size_t before = lines.size();
   mismatch_section(view, lines);

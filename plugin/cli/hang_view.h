@@ -2,6 +2,7 @@
 
 #include "analysis/hang/hang.h"
 #include "core/record/source.h"
+#include "exporters/report/run_report.h"
 #include "plugin/answer/collective_words.h"
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct HangView {
   const analysis::CommTable& comms;
   const analysis::HangReport& report;
   std::uint64_t now_ns = 0;  ///< of a running job; else the end of its records
+  report::OpenEndFacts open_ends = {};
   std::vector<std::string> other_worlds = {};  ///< folders of runs that this one started, or that started it
 
   const analysis::ProcessState* process(std::int32_t world_rank) const { return report.processes.find(world_rank); }

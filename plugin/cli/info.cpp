@@ -28,22 +28,33 @@ std::string module_path(const std::string& folder, const std::string& name) {
   return folder + "/libmegascope_" + name + ".so";
 }
 
-std::vector<Module> modules() {
+/// Opens a module as the library does. table: of what could be opened.
+Status open_module(const std::string& name, const ModuleTable*& table) {
   std::string folder;
   const Status found = find_library_folder(folder);
+  if (!found.is_ok()) return found;
+  std::error_code error;
+  if (!std::filesystem::exists(module_path(folder, name), error)) return Status::error("not part of this build");
+  return load_module(folder, name, table);
+}
+
+std::vector<Module> export_modules() {
   std::vector<Module> all;
   for (const std::string& name : export_formats()) {
     const ModuleTable* table = nullptr;
-    std::error_code error;
-    Status status = found;
-    const bool is_there = std::filesystem::exists(module_path(folder, name), error);
-    if (found.is_ok())
-      status =
-          is_there ? load_module(folder, name, table) : Status::error("not part of this build");
-    all.push_back({name, status});
+    all.push_back({name, open_module(name, table)});
   }
   return all;
 }
+
+Module live_module() {
+  const ModuleTable* table = nullptr;
+  Status status = open_module("live", table);
+  if (status.is_ok() && table->make_live_server == nullptr) status = Status::error("the module live has no server");
+  return {"live", status};
+}
+
+std::string answer_of(const Status& status) { return status.is_ok() ? "yes" : "no: " + status.message(); }
 
 const char* depth_name(mpi::Depth depth) {
   return depth == mpi::Depth::kFullMeaning ? "full" : depth == mpi::Depth::kObject ? "object" : "enter_leave";
@@ -79,13 +90,15 @@ std::string info_json() {
   const Status found = find_library_folder(folder);
   Json features = Json::object();
   Json problems = Json::object();
-  for (const Module& module : modules()) {
+  std::vector<Module> modules = export_modules();
+  modules.push_back(live_module());
+  for (const Module& module : modules) {
     features[module.name] = module.status.is_ok();
     if (!module.status.is_ok()) problems[module.name] = module.status.message();
   }
   features["fortran"] = MEGASCOPE_HAS_FORTRAN != 0;
   features["nvtx"] = MEGASCOPE_HAS_NVTX != 0;
-  for (const char* absent : {"cuda", "live"}) features[absent] = false;
+  features["cuda"] = false;  // this version has no module for it
   Json json;
   json["version"] = kVersion;
   json["library"] = found.is_ok() ? Json(folder + "/" + kLibraryName) : Json(nullptr);
@@ -166,12 +179,10 @@ std::string info_text() {
   text +=
       "Library        " + (found.is_ok() ? folder + "/" + kLibraryName : found.message()) + '\n';
   text += fmt::format("Built for      {}\n", MEGASCOPE_MPI_NAME);
-  for (const Module& module : modules()) {
-    text += fmt::format("Export         {:<9} {}\n", module.name,
-                        module.status.is_ok() ? "yes" : "no: " + module.status.message());
-  }
+  for (const Module& module : export_modules()) text += fmt::format("Export         {:<9} {}\n", module.name, answer_of(module.status));
+  text += fmt::format("Live view      {}\n", answer_of(live_module().status));
   text += fmt::format("NVTX           {}\n", MEGASCOPE_HAS_NVTX ? "yes" : "no: it was built without nvtx3/nvToolsExt.h of the CUDA toolkit");
-  text += "Not yet there  GPU activity, live view\n" + functions_summary();
+  text += "GPU activity   no: not part of this version\n" + functions_summary();
   text += "\nOptions, as environment variables:\n";
   for (const config::OptionRow& row : config::option_rows()) {
     text += fmt::format("  {}={}\n      {}\n      Accepts {}.\n", row.name,

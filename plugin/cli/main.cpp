@@ -1,5 +1,6 @@
 #include "core/base/text.h"
 #include "core/base/version.h"
+#include "core/trace/mapping_guard.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/installation.h"
 
@@ -297,6 +298,7 @@ int run_main(std::vector<std::string> words) {
 }  // namespace megascope::cli
 
 int main(int argc, char** argv) {
+  megascope::trace::guard_mappings({.exit_code = megascope::cli::kUnusable});
   try {
     return megascope::cli::run_main(std::vector<std::string>(argv, argv + argc));
   } catch (const std::exception& error) {

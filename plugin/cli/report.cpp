@@ -11,6 +11,7 @@
 #include "plugin/cli/fork_collective.h"
 #include "plugin/cli/installation.h"
 #include "plugin/cli/progress.h"
+#include "plugin/cli/run_ends.h"
 #include "plugin/cli/run_share.h"
 #include "plugin/cli/worlds.h"
 
@@ -90,18 +91,17 @@ std::string stored_verdict(const json& stored) {
   return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMostBytes) : std::string();
 }
 
-/// The first collective of each communicator that ranks did not call alike, where the sums show some difference, or cannot show
-/// it because ranks came unequally far.
-void name_mismatches(const trace::RunSource& run, int jobs, report::RunReport& report) {
+/// Where ranks without an end stopped, and the first collective of each communicator that ranks did not call alike, where the
+/// sums show some difference, or cannot show it because ranks came unequally far.
+void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& report) {
   constexpr std::size_t kMostNamed = 4;
-  const bool is_whole = std::ranges::all_of(report.ranks, [](const report::RankRow& rank) {
-    return rank.end_state == EndState::kFinalized;
-  });
-  if (report.ranks.size() < 2 || (is_whole && report::comms_that_differ(report).empty())) return;
+  const bool is_cut_short = has_open_ends(run);
+  const bool may_differ = report.ranks.size() > 1 && (is_cut_short || !report::comms_that_differ(report).empty());
+  if (!is_cut_short && !may_differ) return;
   const analysis::CommTable comms(run);
-  analysis::HangReport found;
-  found.processes = analysis::read_processes(run, static_cast<unsigned>(member_count(jobs, run.world_ranks().size())));
-  found.mismatches = analysis::find_mismatches(found.processes, comms);
+  const auto members = static_cast<unsigned>(member_count(jobs, run.world_ranks().size()));
+  const analysis::HangReport found = analysis::analyze_hang(run, comms, life_of, members);
+  report.open_ends = open_ends_of(found, comms);
   for (std::size_t i = 0; i < std::min(kMostNamed, found.mismatches.size()); ++i) {
     report.notes.insert(report.notes.begin() + static_cast<std::ptrdiff_t>(i),
                         "collectives do not match: " + answer::mismatch_text(comms, found.mismatches[i]));
@@ -139,12 +139,13 @@ Status make_report(const ReportArguments& arguments, const std::string& folder, 
   const json stored = stored_report(folder);
   report.exports = stored_exports(stored, folder);
   report.verdict = stored_verdict(stored);
+  report.verdict_command = "megascope analyze " + shell_quoted(folder);
   std::error_code error;
   if (!report.covers_all_calls && fs::exists(folder + "/" + trace::kReportTextFile, error)) {
     report.notes.push_back(std::string(trace::kReportTextFile) +
                            " in the run folder, made when the run ended, counts all calls");
   }
-  name_mismatches(*run, arguments.jobs, report);
+  add_hang_facts(*run, arguments.jobs, report);
   report.started_by = run_that_started(*run, folder);
   for (const std::string& spawned : runs_started_by(*run, folder)) {
     if (!visit(spawned, visited)) continue;

@@ -230,6 +230,8 @@ class Ends(Case):
         self.assertEqual(found["per_rank"][1]["state"], "died")
         self.assertTrue(found["finding"])
         self.assertIn("Rank 1: has died: its process is gone.", text)
+        self.assertEqual((found["open_ends"]["first"], found["open_ends"]["evidence"]), ([1], "gone"))
+        self.assertIn("Rank 1 has no end: it ended outside of MPI, after MPI_Barrier returned at", text)
         self.assertIn("a message from rank 1 (tag 5; rank 1 has died (its process is gone))", " ".join(text.split()))
 
     def test_a_rank_that_finished(self):
@@ -278,6 +280,60 @@ class Ends(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn("On `dp`: rank 0 made 2 collectives, the last is MPI_Bcast; ranks 1, 2 made 1 collective, the last is "
                       "MPI_Allreduce.", " ".join(result.stdout.split()))
+
+
+class Killed(Case):
+    """One rank is killed, the launcher then ends the others: what is said of the rank that died, by all commands."""
+
+    def killed(self, mode, ranks=3):
+        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.folder, env=self.environment(),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+            self.assertNotEqual(job.wait(timeout=100), 0)
+        subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
+        ends = {}
+        for command in ("hang", "report", "analyze"):
+            options = ["--json"] if command != "hang" else ["--format", "json"]
+            as_json, as_text = (subprocess.run([MEGASCOPE, command, self.run_folder, *more], capture_output=True, text=True,
+                                               timeout=100) for more in (options, []))
+            self.assertIn(as_json.returncode, (0, 1), as_json.stderr)
+            ends[command] = json.loads(as_json.stdout)["open_ends"]
+            self.assertIn(ends[command]["text"], " ".join(as_text.stdout.split()), command)
+        self.assertEqual(ends["report"], ends["hang"])
+        self.assertEqual(ends["analyze"], ends["hang"])
+        return ends["hang"]
+
+    def test_outside_of_mpi(self):
+        ends = self.killed("killed-outside")
+        self.assertEqual((ends["first"], ends["evidence"]), ([1], "awaited"))
+        self.assertRegex(ends["text"], r"^Rank 1 has no end: it ended outside of MPI, after MPI_Sendrecv returned at [0-9.]+ m?s\. "
+                                       r"Ranks 0, 2 waited for it: it ended first, unless a rank was killed while it waited\.$")
+
+    def test_in_a_call_that_the_others_have_left(self):
+        ends = self.killed("killed-inside")
+        self.assertEqual((ends["first"], ends["evidence"]), ([1], "left_behind"))
+        self.assertRegex(ends["text"], r"^Rank 1 has no end: it was killed in MPI_Reduce, entered at [0-9.]+ m?s\. Ranks 0, 2 waited for it")
+
+    def test_when_the_others_are_at_their_end(self):
+        ends = self.killed("killed-last")
+        self.assertEqual((ends["first"], ends["evidence"]), ([1], "only_one"))
+        self.assertRegex(ends["text"], r"^Rank 1 has no end: it was killed in MPI_Recv, entered at [0-9.]+ m?s\. All other ranks reached "
+                                       r"MPI_Finalize\.$")
+
+    def test_while_it_waits_is_not_made_up(self):
+        """Nothing in the traces shows it: rank 0 is named as the one that is waited for, and the other possibility with it."""
+        ends = self.killed("killed-waiting")
+        self.assertEqual(ends["evidence"], "awaited")
+        self.assertIn("Ranks 1, 2 waited for it: it ended first, unless a rank was killed while it waited.", ends["text"])
+
+    def test_an_abort_is_no_kill(self):
+        ends = self.killed("one-aborts")
+        self.assertEqual((ends["first"], ends["evidence"]), ([], "not_shown"))
+        self.assertEqual(ends["text"], "Rank 1 called MPI_Abort; ranks 0, 2 have no end.")
+
+    def test_a_report_of_a_killed_run_names_the_command_for_the_verdict(self):
+        self.killed("killed-outside")
+        report = subprocess.run([MEGASCOPE, "report", self.run_folder], check=True, capture_output=True, text=True, timeout=50)
+        self.assertIn(f"Verdict megascope analyze '{self.run_folder}' shows which ranks delay the others", " ".join(report.stdout.split()))
 
 
 class Inputs(Case):

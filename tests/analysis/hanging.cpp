@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,57 @@ void one_sleeps() {
 void one_dies() {
   MPI_Barrier(MPI_COMM_WORLD);
   if (g_rank == 1) _exit(0);
+  receive(1, 5);
+}
+
+/// Rank 1 is killed between two calls; the others wait for it.
+void killed_outside() {
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Sendrecv(&g_rank, 1, MPI_INT, next(), 4, &g_value, 1, MPI_INT, previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (g_rank == 1) raise(SIGKILL);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void die_while_reducing(void*, void*, int*, MPI_Datatype*) {
+  if (g_rank != 1) return;
+  usleep(300'000);  // until the others are in their next call
+  raise(SIGKILL);
+}
+
+/// Rank 1 is killed in a reduction of which it is the root; the others have left it.
+void killed_inside() {
+  MPI_Op op;
+  MPI_Op_create(die_while_reducing, 1, &op);
+  int sum = 0;
+  MPI_Reduce(&g_rank, &sum, 1, MPI_INT, op, 1, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Rank 1 is killed in a receive, long after the others have entered MPI_Finalize.
+void killed_last() {
+  if (g_rank != 1) return;
+  std::thread([] {
+    usleep(500'000);
+    raise(SIGKILL);
+  }).detach();
+  receive(0, 5);
+}
+
+/// Rank 1 is killed while it waits for rank 0, which works.
+void killed_waiting() {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_rank == 0) sleep_on();
+  if (g_rank == 1) {
+    std::thread([] {
+      usleep(300'000);
+      raise(SIGKILL);
+    }).detach();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void one_aborts() {
+  if (g_rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
   receive(1, 5);
 }
 
@@ -191,7 +243,8 @@ void uneven() {
 constexpr std::array kModes = {
     Mode{"receive-ring", receive_ring}, Mode{"ssend-ring", ssend_ring}, Mode{"large-send-ring", large_send_ring},
     Mode{"other-collective", other_collective}, Mode{"other-root", other_root}, Mode{"one-sleeps", one_sleeps},
-    Mode{"one-dies", one_dies}, Mode{"one-finishes", one_finishes}, Mode{"waitall-missing", waitall_missing},
+    Mode{"killed-outside", killed_outside}, Mode{"killed-inside", killed_inside}, Mode{"killed-last", killed_last},
+    Mode{"killed-waiting", killed_waiting}, Mode{"one-aborts", one_aborts}, Mode{"one-dies", one_dies}, Mode{"one-finishes", one_finishes}, Mode{"waitall-missing", waitall_missing},
     Mode{"wait-wrong-tag", wait_wrong_tag}, Mode{"probe", probe}, Mode{"test-loop", test_loop}, Mode{"sendrecv", sendrecv},
     Mode{"threads", threads}, Mode{"idle-thread", idle_thread}, Mode{"intercomm", intercomm},
     Mode{"nonblocking", nonblocking}, Mode{"healthy", healthy}, Mode{"uneven", uneven}};

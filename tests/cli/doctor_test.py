@@ -74,7 +74,7 @@ class Machine(Case):
     def test_looks_at_everything(self):
         self.write("bin/srun", "#!/bin/sh\necho 'MPI plugin types are...'\necho '\tpmix'\n")
         found = self.findings()
-        self.assertEqual([one["about"] for one in found], ABOUTS)
+        self.assertEqual([one["about"] for one in found if one["about"] != "root"], ABOUTS)
         verdicts = {one["about"]: one["verdict"] for one in found}
         for about in ("library", "options", "mpi", "preload", "slurm"):
             self.assertEqual(verdicts[about], "ok", found)
@@ -160,6 +160,96 @@ class Program(Case):
         self.expect("launcher", "problem", "this MegaScope is for", OTHER_MPICC.replace("mpicc", "mpirun"), "-n", "2", PROGRAM)
 
 
+class Ranks(Case):
+    def cores(self):
+        """Of the processors that this process may use; those of one core count once."""
+        found = set()
+        for processor in os.sched_getaffinity(0):
+            folder = f"/sys/devices/system/cpu/cpu{processor}/topology/"
+            with open(folder + "core_id", encoding="ascii") as core, open(folder + "physical_package_id", encoding="ascii") as package:
+                found.add((package.read(), core.read()))
+        return len(found)
+
+    def launcher(self, name, text):
+        return self.write("bin/" + name, f"#!/bin/sh\necho '{text}'\n")
+
+    def test_more_ranks_than_cores(self):
+        self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
+        most = self.cores()
+        for count in (["-n", str(most + 1)], ["-np", str(most + 1)], ["-n", "1", PROGRAM, ":", "-n", str(most)]):
+            command = ["mpirun", "--allow-run-as-root", *count, PROGRAM]
+            found = self.about("ranks", "--", *command)
+            self.assertEqual([one["verdict"] for one in found], ["note"], command)
+            self.assertRegex(found[0]["text"], rf"^more ranks than cores: {most + 1} ranks on ")
+            lines = [line for line in self.call("--", *command).stdout.splitlines() if "more ranks than cores" in line]
+            self.assertEqual(len(lines), 1)
+        for words in (["-n", "1", PROGRAM], [PROGRAM, "-n", str(most + 1)], ["-n", str(most + 1), "--host", "a,b", PROGRAM]):
+            self.assertEqual(self.about("ranks", "--", "mpirun", "--allow-run-as-root", *words), [], words)
+
+    def test_fewer_processors_than_cores_by_affinity(self):
+        one = min(os.sched_getaffinity(0))
+        self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
+        found = self.about("ranks", "--", "mpirun", "--allow-run-as-root", "-n", "2", PROGRAM, before=lambda: os.sched_setaffinity(0, {one}))
+        self.assertEqual([each["text"].partition(";")[0] for each in found], ["more ranks than cores: 2 ranks on 1 core that may be used here"])
+
+    def control_group(self):
+        """A new one that grants 1.5 processors."""
+        for root, settings in (("/sys/fs/cgroup", {"cpu.max": "150000 100000"}),
+                               ("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "150000"})):
+            group = f"{root}/doctor_test.{os.getpid()}"
+            if not os.path.exists(root + "/cgroup.procs"):
+                continue
+            try:
+                os.mkdir(group)
+                self.addCleanup(os.rmdir, group)
+                for name, value in settings.items():
+                    with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                        file.write(value)
+                return group
+            except OSError as problem:
+                self.skipTest(f"no control group can be made here: {problem}")
+        self.skipTest("no control group with a limit can be made here")
+
+    def test_a_control_group_that_grants_less(self):
+        group = self.control_group()
+
+        def enter():
+            with open(group + "/cgroup.procs", "w", encoding="ascii") as file:
+                file.write(str(os.getpid()))
+
+        self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
+        found = self.about("ranks", "--", "mpirun", "--allow-run-as-root", "-n", "2", PROGRAM, before=enter)
+        self.assertIn("1.5 processors, which the control group grants", found[0]["text"])
+
+    def test_srun_in_a_job(self):
+        self.launcher("srun", "MPI plugin types are... pmix")
+        job = {"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "4", "SLURM_JOB_NUM_NODES": "2"}
+        for words in (["-n", "9"], ["-n9"], ["--ntasks=9"], ["--ntasks", "9"]):
+            self.expect("ranks", "note", "9 ranks on 8 processors of the job", "--", "srun", *words, PROGRAM, **job)
+        self.assertEqual(self.about("ranks", "--", "srun", "-n", "8", PROGRAM, **job), [])
+        self.assertEqual(self.about("ranks", "--", "srun", "-n", "800", PROGRAM), [], "outside of a job it asks for nodes first")
+
+    @unittest.skipUnless(os.geteuid() == 0, "of root only")
+    def test_open_mpi_refuses_root(self):
+        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        forbidden = dict.fromkeys(allowed, "0")
+        mpirun = shutil.which("mpirun.openmpi")
+        if mpirun is not None:
+            real = subprocess.run([mpirun, "-n", "1", "true"], env={**os.environ, **forbidden}, capture_output=True, text=True, timeout=100)
+            self.assertNotEqual(real.returncode, 0, "it does not refuse any more")
+            self.assertEqual(subprocess.run([mpirun, "-n", "1", "true"], env={**os.environ, **allowed}, timeout=100).returncode, 0)
+        self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
+        self.expect("root", "problem", "refuses to start for root", "--", "mpirun", "-n", "1", PROGRAM, **forbidden)
+        self.assertEqual(self.about("root", "--", "mpirun", "--allow-run-as-root", "-n", "1", PROGRAM, **forbidden), [])
+        self.assertEqual(self.about("root", "--", "mpirun", "-n", "1", PROGRAM, **allowed), [])
+        self.assertEqual(self.about("root", "--", PROGRAM, **allowed), [])
+
+    @unittest.skipIf(os.geteuid() == 0, "of ordinary users only")
+    def test_open_mpi_takes_ordinary_users(self):
+        self.launcher("mpirun", "mpirun (Open MPI) 4.1.4")
+        self.assertEqual(self.about("root", "--", "mpirun", "-n", "1", PROGRAM), [])
+
+
 class Preloads(Case):
     def test_another_tool(self):
         tool = self.build("libtool.so", "int MPI_Init(int* a, char*** b) { return a == 0 && b == 0; }", "-shared", "-fPIC")
@@ -210,6 +300,12 @@ class Slurm(Case):
     def test_without_pmix(self):
         self.srun("none")
         self.expect("slurm", "problem", "no PMIx plugin")
+
+    def test_plugins_that_are_not_known(self):
+        self.write("bin/srun", "#!/bin/sh\necho 'srun: error: Unable to contact slurm controller'\n")
+        self.expect("slurm", "note", "srun --mpi=list names no MPI plugin: srun: error: Unable to contact slurm controller")
+        self.write("bin/srun", "#!/bin/sh\n")
+        self.expect("slurm", "note", "srun --mpi=list names no MPI plugin: it printed nothing")
 
     def test_values_that_were_cut(self):
         self.srun()

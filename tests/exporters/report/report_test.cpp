@@ -18,6 +18,7 @@
 namespace megascope::report {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -326,6 +327,21 @@ std::string verdict_of(std::vector<std::uint64_t> mpi_ms) {
   return verdict;
 }
 
+TEST(Report, SaysNothingLostOnlyWhenEveryCounterIsZero) {
+  RunReport report = sample_report(4, 200);
+  report.losses = {};
+  EXPECT_THAT(to_text(report), HasSubstr(", nothing lost"));
+  for (std::size_t i = 0; i < kLossCauseCount; ++i) {
+    report.losses = {};
+    report.losses[i] = 7;
+    EXPECT_THAT(to_text(report), Not(HasSubstr("nothing lost"))) << loss_cause_name(static_cast<LossCause>(i));
+    EXPECT_THAT(to_text(report), ContainsRegex("7 (records lost|hook calls refused|regions or steps unbalanced) \\(see")) << i;
+  }
+  report.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
+  report.losses[static_cast<std::size_t>(LossCause::kRefused)] = 236'000;
+  EXPECT_THAT(to_text(report), HasSubstr("236 k hook calls refused"));
+}
+
 TEST(Report, AccusesARankOnlyWhenTheFiguresDo) {
   EXPECT_EQ(verdict_of({400, 420, 410, 120}),
             "Ranks spend 34 % of their time in MPI; rank 3 the least (12 %), so the others "
@@ -364,7 +380,7 @@ TEST(Verdict, ThatWasNotMadeIsNamedByItsCommand) {
   RunReport report = sample_report(4, 200);
   report.verdict_command = "megascope analyze run";
   const std::string text = to_text(report);
-  EXPECT_TRUE(text.ends_with("\n\nVerdict         megascope analyze run tells who makes whom wait\n")) << text;
+  EXPECT_TRUE(text.ends_with("\n\nVerdict         megascope analyze run shows which ranks delay the others, and why\n")) << text;
   EXPECT_THAT(text, HasSubstr("probably wait for it"));
 }
 

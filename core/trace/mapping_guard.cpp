@@ -1,0 +1,91 @@
+#include "core/trace/mapping_guard.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace megascope::trace {
+namespace {
+
+/// Never freed: a signal may come at any moment. `begin` 0: given up.
+struct Mapping {
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::size_t> size_bytes{0};
+  std::atomic<const char*> path{nullptr};
+  Mapping* next = nullptr;
+};
+
+std::atomic<Mapping*> g_mappings{nullptr};
+std::atomic<bool> g_is_on{false};
+MappingGuard g_guard;
+
+const char* path_of(std::uintptr_t address) {
+  for (const Mapping* mapping = g_mappings.load(std::memory_order_acquire); mapping != nullptr; mapping = mapping->next) {
+    const std::uintptr_t begin = mapping->begin.load(std::memory_order_acquire);
+    if (begin != 0 && address >= begin && address - begin < mapping->size_bytes.load()) return mapping->path.load();
+  }
+  return nullptr;
+}
+
+void put(const char* text) { (void)!write(g_guard.file, text, std::strlen(text)); }
+
+/// Signal-safe. Returning repeats the access, then without us.
+void on_bus_error(int, siginfo_t* info, void*) {
+  const char* path = path_of(reinterpret_cast<std::uintptr_t>(info->si_addr));
+  if (path == nullptr) {
+    signal(SIGBUS, SIG_DFL);
+    return;
+  }
+  put(g_guard.prefix);
+  put(path);
+  put(" became shorter while it was read, or its file system failed; read it again when nothing writes it");
+  if (g_guard.ends_line) put("\n");
+  _exit(g_guard.exit_code);
+}
+
+/// A copy that stays, safe for a terminal.
+const char* kept(const std::string& path) {
+  auto* copy = new char[path.size() + 1];
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(path[i]);
+    const bool is_second_set = i != 0 && path[i - 1] == '\xC2' && byte >= 0x80 && byte < 0xA0;  // C1 in UTF-8
+    copy[i] = byte < 0x20 || byte == 0x7F || is_second_set ? '?' : path[i];
+  }
+  copy[path.size()] = '\0';
+  return copy;
+}
+
+}  // namespace
+
+void guard_mappings(const MappingGuard& guard) {
+  g_guard = guard;
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  if (sigaction(SIGBUS, &action, nullptr) == 0) g_is_on.store(true);
+}
+
+void note_mapping(const void* begin, std::size_t size_bytes, const std::string& path) {
+  if (!g_is_on.load()) return;
+  auto* mapping = new Mapping;
+  mapping->path.store(kept(path));
+  mapping->size_bytes.store(size_bytes);
+  mapping->begin.store(reinterpret_cast<std::uintptr_t>(begin), std::memory_order_release);
+  mapping->next = g_mappings.load();
+  while (!g_mappings.compare_exchange_weak(mapping->next, mapping)) {
+  }
+}
+
+void forget_mapping(const void* begin) {
+  if (!g_is_on.load()) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  for (Mapping* mapping = g_mappings.load(); mapping != nullptr; mapping = mapping->next) {
+    if (mapping->begin.load() == address) mapping->begin.store(0);
+  }
+}
+
+}  // namespace megascope::trace

@@ -1,0 +1,104 @@
+#include "core/base/first_line.h"
+#include "core/base/text.h"
+#include "core/config/environment.h"
+#include "plugin/cli/cpu_grant.h"
+#include "plugin/cli/doctor.h"
+#include "plugin/cli/program_check.h"
+#include "plugin/cli/ranks_asked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sched.h>
+#include <set>
+#include <unistd.h>
+
+/// Ranks against cores, and Open MPI's refusal to start for root.
+namespace megascope::cli {
+namespace {
+
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 24;
+
+/// Cores that this process may use: processors of one core count once.
+std::size_t allowed_cores() {
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 0;
+  std::set<std::string> cores;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(static_cast<std::size_t>(i), &processors)) continue;
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", i);
+    const std::string core = first_line(folder + "core_id");
+    cores.insert(core.empty() ? fmt::format("processor {}", i) : first_line(folder + "physical_package_id") + ":" + core);
+  }
+  return cores.size();
+}
+
+double granted_here() {
+  std::ifstream groups("/proc/self/cgroup");
+  const std::string text{std::istreambuf_iterator<char>(groups), {}};
+  return granted_processors(text, "/sys/fs/cgroup");
+}
+
+std::uint64_t count_in(const char* variable) {
+  const std::optional<std::uint64_t> count = parse_count(config::environment_value(variable));
+  return count && *count <= kMaxCount ? *count : 0;
+}
+
+/// Where the ranks of this launcher may run, as far as this machine can know.
+struct Room {
+  double cores = 0;  ///< 0: not known
+  std::string text;  ///< "2 cores of this machine"
+};
+
+Room room_for(const Subject& subject) {
+  const std::uint64_t nodes = std::max<std::uint64_t>(1, count_in("SLURM_JOB_NUM_NODES"));
+  const std::uint64_t processors = count_in("SLURM_CPUS_ON_NODE");
+  if (nodes > 1 || (processors != 0 && subject.kind == LauncherKind::kSrun)) {
+    if (processors == 0) return {};
+    return {static_cast<double>(nodes * processors), fmt::format("{} processors of the job", nodes * processors)};
+  }
+  if (subject.kind == LauncherKind::kSrun) return {};  // it asks for a node first
+  const std::size_t cores = allowed_cores();
+  const double granted = granted_here();
+  if (granted > 0 && granted < static_cast<double>(cores)) {
+    return {granted, fmt::format("{:.1f} processors, which the control group grants", granted)};
+  }
+  return {static_cast<double>(cores), fmt::format("{} {} that may be used here", cores, cores == 1 ? "core" : "cores")};
+}
+
+bool is_root_allowed(const std::vector<std::string>& command) {
+  const auto is_set = [](const char* name) { return config::environment_value(name) == "1"; };
+  const bool by_environment = (is_set("OMPI_ALLOW_RUN_AS_ROOT") && is_set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) ||
+                              (is_set("PRTE_ALLOW_RUN_AS_ROOT") && is_set("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
+  return by_environment || std::ranges::any_of(command, [](const std::string& word) {
+    return word == "--allow-run-as-root" || word == "-allow-run-as-root";
+  });
+}
+
+}  // namespace
+
+Findings check_ranks(const Subject& subject) {
+  if (subject.kind == LauncherKind::kNone) return {};
+  const RanksAsked asked = ranks_asked(subject.command, subject.kind, [](const std::string& word) { return !find_program(word).empty(); });
+  if (asked.count == 0 || asked.names_hosts) return {};
+  const Room room = room_for(subject);
+  if (room.cores == 0 || static_cast<double>(asked.count) <= room.cores) return {};
+  const char* refusal = subject.kind == LauncherKind::kOpenMpi ? " (Open MPI starts more with --oversubscribe only)" : "";
+  return {{Verdict::kNote, "ranks", fmt::format("more ranks than cores: {} ranks on {}; ranks that wait for a core look slow", asked.count, room.text),
+           fmt::format("Start at most {} ranks here{}.", std::max<std::int64_t>(1, std::llround(std::floor(room.cores))), refusal)}};
+}
+
+Findings check_root(const Subject& subject) {
+  const bool is_given = subject.kind != LauncherKind::kNone;
+  const bool is_open_mpi = is_given ? subject.kind == LauncherKind::kOpenMpi
+                                    : std::string_view(MEGASCOPE_MPI_LIBRARY) == "openmpi" && !find_program("mpirun").empty();
+  if (geteuid() != 0 || !is_open_mpi || is_root_allowed(subject.command)) return {};
+  return {{is_given ? Verdict::kProblem : Verdict::kNote, "root", "Open MPI's mpirun refuses to start for root",
+           "Start it as another user, or with --allow-run-as-root."}};
+}
+
+}  // namespace megascope::cli
