@@ -116,6 +116,13 @@
     "Where MEGASCOPE_LIVE is on: the port of the loopback interface on which clients of MegatronApp and of Megatron's tensor tracer are " \
     "served as well. It takes no token, so that every user of that machine can read it. 0: any port that is free.", \
     "5000") \
+  X(live_guest_rate, SizeBytes, "MEGASCOPE_LIVE_GUEST_RATE", "4M", "", Accepts::range(1ULL << 16, 1ULL << 40), "bytes a second", \
+    "What clients of MEGASCOPE_LIVE_COMPAT, which show no token, get at most, all of them together. Beyond it they get fewer updates, " \
+    "the newest of each tensor.", \
+    "16M") \
+  X(live_guest_cpu, Count, "MEGASCOPE_LIVE_GUEST_CPU", "5", "", Accepts::count(1, 100), "percent of a core", \
+    "The CPU time that the live view's thread spends on these clients at most, all of them together.", \
+    "20") \
   X(live_control, LiveControl, "MEGASCOPE_LIVE_CONTROL", "off", "", \
     Accepts::words(MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Whether clients of the live view may ask the program to do something, as to generate a text; only a program that polls for such requests does.", \

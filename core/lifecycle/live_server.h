@@ -25,6 +25,8 @@ struct LiveSettings {
   std::string run_folder;          ///< gets `live_url`; empty: there is none
   std::vector<std::string> hosts;  ///< names by which it may be asked for beside loopback's, with or without port
   std::optional<std::uint16_t> compat_port;  ///< of the compatibility endpoint (docs/live_compat.md), as port
+  std::uint64_t guest_bytes_per_second = std::uint64_t{4} << 20;  ///< for all clients of the compatibility endpoint together
+  double guest_cpu_percent = 5.0;            ///< of one core, for the same
   bool is_control_allowed = false;           ///< clients may ask the program to do something
   std::string vectors_folder;                ///< of .npy files that clients may name; empty: none
   std::string program;             ///< path

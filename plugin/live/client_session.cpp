@@ -7,6 +7,8 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
+#include "plugin/live/guest_budget.h"
+
 namespace megascope::live {
 namespace {
 
@@ -15,12 +17,15 @@ namespace websocket = beast::websocket;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::milliseconds kBudgetLook{50};
+constexpr std::uint64_t kPingBytes = 64;        ///< what a ping and its answer cost, about: Beast handles them inside of a read
+constexpr std::uint64_t kPingCpuNs = 20'000;
 constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer
 
 }  // namespace
 
 ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
-    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()) {
+    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()), budget_timer_(loop.context()) {
   loop_.count_connection(party_, 1);
   loop_.add(this);
 }
@@ -49,6 +54,7 @@ void ClientSession::set_options() {
   beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
+    if (GuestBudget* const budget = party_.budget()) budget->spend(kPingBytes, kPingCpuNs);
     if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
@@ -74,13 +80,29 @@ void ClientSession::read() {
 void ClientSession::on_message() {
   if (is_closing_ || is_refused_) return;
   if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
+  if (!take_message()) return refuse();
+  serve();
+  read_on();
+}
+
+bool ClientSession::take_message() {
+  GuestCharge charge(party_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
+  charge.add_bytes(bytes.size());
   const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();
-  if (!may_stay) return refuse();
-  serve();
-  read();
+  return may_stay;
+}
+
+/// The next message, once the budget allows for it.
+void ClientSession::read_on() {
+  GuestBudget* const budget = party_.budget();
+  if (budget == nullptr || !loop_.hub().is_running() || budget->is_open(now_since_epoch_ns())) return read();
+  budget_timer_.expires_after(kBudgetLook);
+  budget_timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error && !self->is_closing_) self->read_on();
+  });
 }
 
 void ClientSession::refuse() {
@@ -90,12 +112,16 @@ void ClientSession::refuse() {
 
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
+  GuestCharge charge(party_.budget());
   message_ = {};
   if (is_refused_) {
     message_.is_text = party_.next_reply(id_, message_.text);
     return message_.is_text ? send() : close(websocket::close_code::policy_error, "too many messages");
   }
-  if (party_.next(id_, now_since_epoch_ns(), message_)) return send();
+  if (party_.next(id_, now_since_epoch_ns(), message_)) {
+    charge.add_bytes(message_.text.size() + message_.frame.size());
+    return send();
+  }
   if (party_.has_heard_all(id_)) close(websocket::close_code::normal, "the run has ended");
 }
 
@@ -150,6 +176,7 @@ void ClientSession::close(websocket::close_code code, const char* reason) {
 void ClientSession::give_up() {
   is_closing_ = true;
   patience_.cancel();
+  budget_timer_.cancel();
   beast::get_lowest_layer(socket_).close();
 }
 

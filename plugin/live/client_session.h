@@ -37,6 +37,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void set_options();
   void read();
   void on_message();
+  bool take_message();
+  void read_on();
   void refuse();
   void send();
   void wait_for_client(Clock::duration delay);
@@ -51,6 +53,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< with a client that does not take what is sent
+  boost::asio::steady_timer budget_timer_;  ///< for the budget of clients without token, before the next message is read
   Outgoing message_;                    ///< on its way
   Clock::time_point began_;             ///< when that was
   int left_ = -1;                       ///< at the end of the run: bytes that wait in the kernel; -1: was not looked at

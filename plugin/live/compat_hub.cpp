@@ -12,8 +12,23 @@
 
 /// What clients say, and what each is to get next.
 namespace megascope::live {
+namespace {
 
-CompatHub::CompatHub(Hub& hub) : hub_(hub) { hub_.set_onlooker(this); }
+constexpr const char* kNoPca = "MLP2_Plot: this version computes no PCA, so the PCA tab stays empty. Switch MLP2 PCA off; QKV, attention, MLP1, MLP2 and output "
+                               "probabilities are shown.";
+
+}  // namespace
+
+CompatHub::CompatHub(Hub& hub)
+    : hub_(hub), budget_(static_cast<double>(hub.settings().guest_bytes_per_second), hub.settings().guest_cpu_percent) {
+  hub_.set_onlooker(this);
+  hub_.set_guest_budget(&budget_);
+}
+
+CompatHub::~CompatHub() {
+  hub_.set_onlooker(nullptr);
+  hub_.set_guest_budget(nullptr);
+}
 
 std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
   if (clients_.size() >= kMostCompatClients) return std::nullopt;
@@ -63,6 +78,7 @@ bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns)
     stop(id, *client);
     if (watch(*client, *wanted, now_ns)) client->mode = Mode::kTraining;
     else stop(id, *client);
+    if (wanted->wants_pca) refuse(*client, kNoPca);
   } else {
     generate(id, *client, std::move(std::get<CompatGenerate>(request)), now_ns);
   }
@@ -79,6 +95,7 @@ void CompatHub::stop(ClientId id, Client& client) {
   client.finish.clear();
   client.finish_ns.reset();
   client.has_started = false;
+  client.wants_pca = false;
   client.first_step.reset();
   client.mode = Mode::kIdle;
 }
@@ -125,6 +142,7 @@ void CompatHub::generate(ClientId id, Client& client, CompatGenerate&& request, 
   const bool is_watched = request.watch.flags.empty() || watch(client, request.watch, now_ns);
   if (is_watched && hub_.desk().ask({.is_compat = true, .client = id, .tag = {}}, std::move(request.request), problem)) {
     client.form = request.watch.form;
+    client.wants_pca = request.watch.wants_pca;
     client.mode = Mode::kGenerating;
     return;
   }
@@ -149,6 +167,7 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
   } else if (type == "error") {
     const auto message = answer.find("message");
     client->finish_ns = 0;  // for which nothing is waited
+    client->wants_pca = false;
     client->finish = compat_error_text(message != answer.end() && message->is_string() ? message->get<std::string>() : "the program gives no reason");
   }
 }
@@ -165,6 +184,8 @@ bool CompatHub::next_reply(ClientId id, std::string& text) {
 bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   Client* const client = find(id);
   if (client == nullptr) return false;
+  client->is_held = !budget_.is_open(now_ns);
+  if (client->is_held && !has_ended_) return false;
   message.is_text = true;
   if (next_reply(id, message.text) || client->answers.take(message.text)) return true;
   if (may_show(*client, now_ns)) {
@@ -172,10 +193,15 @@ bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
       message.text = start_text(*client);
       return true;
     }
-    if (next_view(*client, message.text)) return true;
+    if (!client->is_held && next_view(*client, message.text)) return true;
     if (next_reply(id, message.text)) return true;  // why a view can't be shown
   }
   if (!client->finish.empty() && has_last_views(*client, now_ns)) {
+    // Not before: MegatronApp's page takes an error for the end of the generation.
+    if (std::exchange(client->wants_pca, false)) {
+      message.text = compat_error_text(kNoPca);
+      return true;
+    }
     message.text = std::move(client->finish);
     stop(id, *client);
     return true;

@@ -12,6 +12,7 @@
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/compat_lens.h"
 #include "plugin/live/compat_requests.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/onlooker.h"
 #include "plugin/live/party.h"
@@ -25,7 +26,7 @@ namespace megascope::live {
 class CompatHub final : public Party, public Onlooker {
  public:
   explicit CompatHub(Hub& hub);
-  ~CompatHub() override { hub_.set_onlooker(nullptr); }
+  ~CompatHub() override;
   CompatHub(const CompatHub&) = delete;
   CompatHub& operator=(const CompatHub&) = delete;
 
@@ -36,6 +37,7 @@ class CompatHub final : public Party, public Onlooker {
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
   bool has_heard_all(ClientId client) const override;
+  GuestBudget* budget() override { return &budget_; }
 
   void hear_of(const Shelf::Place& place, std::int64_t now_ns) override;
   void hear(const tensors::Notice& notice) override;
@@ -64,6 +66,7 @@ class CompatHub final : public Party, public Onlooker {
     AnswerQueue answers;
     MessageRate rate;
     bool has_started = false;          ///< it was told `start`
+    bool wants_pca = false;            ///< while a text is generated
     std::string finish;                ///< to be told once the last step's views are; empty: not yet
     std::optional<std::int64_t> finish_ns;  ///< when it first could be told
     TextProgress progress;
@@ -72,6 +75,8 @@ class CompatHub final : public Party, public Onlooker {
     std::int64_t first_ns = 0;         ///< when the first view came
     std::int64_t since_ns = 0;         ///< when it asked
     std::uint64_t since_steps = 0;
+    bool is_held = false;              ///< the budget of clients without token kept it waiting when it last asked
+    bool has_been_told_of_budget = false;
     bool has_heard_end = false;
   };
 
@@ -86,6 +91,7 @@ class CompatHub final : public Party, public Onlooker {
   bool ask_ranks(Seen& seen);
   void generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns);
   void hear_view(Client& client, Seen& seen, const Shelf::Place& place, const View& view, std::int64_t now_ns);
+  void skip_update(Client& client);
   bool may_show(Client& client, std::int64_t now_ns);
   bool next_view(Client& client, std::string& text);
   std::optional<std::string> text_of(Client& client, Seen& seen, const View& view);
@@ -98,6 +104,7 @@ class CompatHub final : public Party, public Onlooker {
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;
+  GuestBudget budget_;
   VectorShelf vectors_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;

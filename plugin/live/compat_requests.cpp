@@ -45,11 +45,12 @@ void read_method(Fields& fields, const std::string& where, kernels::TileMethod& 
   if (!fields.has("method")) return;
   std::string text;
   std::string problem;
-  fields.text("method", tensors::kMostMethodBytes, text);
+  const bool is_empty = fields["method"].is_string() && fields["method"].get_ref<const std::string&>().empty();
+  if (!is_empty) fields.text("method", tensors::kMostMethodBytes, text);
   if (!fields.problem().empty()) return;
   const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
   if (parsed) method = *parsed;
-  else fields.fail("The method of " + where + " is refused: " + problem + ". Nothing is evaluated here; `data.mean(dim=-1)` and its like are understood.");
+  else fields.fail("The method of " + where + " is refused: " + problem + ". The text is parsed, not evaluated: `data.mean(dim=-1)` and its like are accepted.");
 }
 
 /// {"pixels": 96, "method": "data.mean(dim=-1)"}, or nothing.
@@ -144,6 +145,8 @@ CompatWatch read_watch(Fields& fields) {
   check_names(flags, fields);
   if (!fields.problem().empty()) return watch;
   watch.form = form_of(flags, configuration);
+  const auto pca = flags.find("MLP2_Plot");
+  watch.wants_pca = pca != flags.end() && *truth_of(*pca);
   for (int i = 0; i < static_cast<int>(CompatFlag::kCount); ++i) {
     const CompatFlagRow& row = row_of(static_cast<CompatFlag>(i));
     const auto said = flags.find(row.name);

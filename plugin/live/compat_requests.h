@@ -33,6 +33,7 @@ struct WantedFlag {
 struct CompatWatch {
   CompatForm form = CompatForm::kMegatronApp;
   std::vector<WantedFlag> flags;  ///< that are on
+  bool wants_pca = false;         ///< MLP2_Plot is on
 };
 
 /// `generate`.

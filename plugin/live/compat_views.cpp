@@ -5,6 +5,7 @@
 
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/tensors/tensor_choice.h"
 
@@ -51,6 +52,13 @@ void CompatHub::hear_view(Client& client, Seen& seen, const Shelf::Place& place,
     return;
   }
   if (std::ranges::find(client.waiting, place) == client.waiting.end()) client.waiting.push_back(place);
+  else if (client.is_held) skip_update(client);
+}
+
+/// The newest view of a tensor replaces one that the budget kept back.
+void CompatHub::skip_update(Client& client) {
+  budget_.count_skipped();
+  if (!std::exchange(client.has_been_told_of_budget, true)) refuse(client, "Updates are left out: " + budget_text(hub_.settings()) + ".");
 }
 
 void CompatHub::hear(const tensors::Notice& notice) {

@@ -9,6 +9,7 @@
 #include <boost/beast/websocket/rfc6455.hpp>
 
 #include "plugin/live/client_session.h"
+#include "plugin/live/guest_budget.h"
 
 namespace megascope::live {
 namespace {
@@ -99,6 +100,7 @@ void HttpSession::judge(Request&& request) {
 
 /// Whatever the path: the references' servers look at none.
 void HttpSession::judge_compat(Request&& request) {
+  GuestCharge charge(party().budget());
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge_compat(credentials_of(request));
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});

@@ -75,6 +75,9 @@ class Hub final : public Party {
     return store_.wishes.add(wishes, From::kGuest, former);
   }
   void release(const std::vector<std::uint32_t>& wishes, From from);
+  /// What serving them costs, for /metrics; nullptr: there are none.
+  void set_guest_budget(const GuestBudget* budget) { guest_budget_ = budget; }
+  const GuestBudget* guest_budget() const { return guest_budget_; }
   RequestDesk& desk() { return desk_; }
   const RequestDesk& desk() const { return desk_; }
   std::uint64_t steps() const { return steps_; }
@@ -123,6 +126,7 @@ class Hub final : public Party {
   IntervalRows intervals_;
   RequestDesk desk_;
   Onlooker* onlooker_ = nullptr;
+  const GuestBudget* guest_budget_ = nullptr;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = 1;
   std::deque<std::string> events_;     ///< alerts and notices of all

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kTick{250};
-constexpr std::chrono::milliseconds kAfterNoDescriptor{200};
+constexpr std::chrono::milliseconds kAcceptLater{200};
 constexpr int kMostFailures = 1000;
 
 /// The error that stands for what was taken or refused.
@@ -169,8 +170,12 @@ void Loop::take_in() {
   publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes decide
 }
 
+/// Each time another session is first: what is left of a budget is not always the same one's.
 void Loop::serve_all() {
-  const std::set<ClientSession*> sessions = sessions_;  // one that fails goes
+  std::vector<ClientSession*> sessions(sessions_.begin(), sessions_.end());  // one that fails goes
+  if (sessions.empty()) return;
+  std::ranges::rotate(sessions, std::ranges::upper_bound(sessions, std::exchange(first_served_, nullptr), std::less<>()));
+  first_served_ = sessions.front();
   for (ClientSession* session : sessions) {
     if (sessions_.contains(session)) session->serve();
   }
@@ -189,16 +194,24 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
   if (!acceptor.is_open()) return;
   acceptor.async_accept([this, &acceptor, is_compat](const error_code& error, tcp::socket socket) {
     if (error == boost::asio::error::operation_aborted) return;
-    if (error) {  // no descriptor is free: the program's affair
-      auto timer = std::make_shared<boost::asio::steady_timer>(context_, kAfterNoDescriptor);
-      timer->async_wait([this, &acceptor, is_compat, timer](const error_code& gone) {
-        if (!gone) accept(acceptor, is_compat);
-      });
-      return;
-    }
+    if (error) return accept_later(acceptor, is_compat);  // no descriptor is free: the program's affair
     fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    accept(acceptor, is_compat);  // first: for the next one memory may be there
+    GuestCharge charge(is_compat ? compat_->budget() : nullptr);
+    accept_on(acceptor, is_compat);  // first: for the next one memory may be there
     welcome(std::move(socket), is_compat);
+  });
+}
+
+/// The next connection; of clients without token once their budget allows for it.
+void Loop::accept_on(Acceptor& acceptor, bool is_compat) {
+  if (is_compat && hub_.is_running() && !compat_->budget()->is_open(now_since_epoch_ns())) accept_later(acceptor, is_compat);
+  else accept(acceptor, is_compat);
+}
+
+void Loop::accept_later(Acceptor& acceptor, bool is_compat) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(context_, kAcceptLater);
+  timer->async_wait([this, &acceptor, is_compat, timer](const error_code& gone) {
+    if (!gone) accept_on(acceptor, is_compat);
   });
 }
 

@@ -90,6 +90,8 @@ class Loop {
   void wait_for_wake();
   void wait_for_tick();
   void accept(Acceptor& acceptor, bool is_compat);
+  void accept_on(Acceptor& acceptor, bool is_compat);
+  void accept_later(Acceptor& acceptor, bool is_compat);
   void take_in();
   void serve_all();
   void take_in_and_end();
@@ -108,6 +110,7 @@ class Loop {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
+  const ClientSession* first_served_ = nullptr;  ///< the last time; for comparison only, as it may be gone
   /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the other's out.
   struct Connections {
     int connections = 0;

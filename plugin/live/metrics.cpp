@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plugin/live/answers.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
 
 namespace megascope::live {
@@ -69,6 +70,15 @@ void add_counters(std::string& text, const Store& store) {
   }
 }
 
+/// Clients of the compatibility endpoint.
+void add_guests(std::string& text, const GuestBudget& budget) {
+  add_single(text, "megascope_live_guest_bytes_total", "counter", "Bytes to and from clients without token.", static_cast<double>(budget.spent_bytes()));
+  add_single(text, "megascope_live_guest_cpu_seconds_total", "counter", "CPU time of the live view's thread for clients without token.",
+             static_cast<double>(budget.spent_cpu_ns()) * 1e-9);
+  add_single(text, "megascope_live_guest_skipped_total", "counter", "Updates left out because clients without token had used up their budget.",
+             static_cast<double>(budget.skipped_updates()));
+}
+
 }  // namespace
 
 std::string metrics_text(const Hub& hub) {
@@ -84,6 +94,7 @@ std::string metrics_text(const Hub& hub) {
   add_single(text, "megascope_live_bytes_total", "counter", "Bytes that were sent to clients.", static_cast<double>(hub.sent_bytes()));
   add_head(text, "megascope_live_dropped_total", "counter", "What the live view could not show.");
   for (const auto& [reason, count] : hub.drops()) text += fmt::format("megascope_live_dropped_total{{reason=\"{}\"}} {}\n", escaped(reason), count);
+  if (hub.guest_budget() != nullptr) add_guests(text, *hub.guest_budget());
   return text;
 }
 

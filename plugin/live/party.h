@@ -9,6 +9,8 @@
 
 namespace megascope::live {
 
+class GuestBudget;
+
 /// One message for a client.
 struct Outgoing {
   bool is_text = false;
@@ -34,6 +36,8 @@ class Party {
   virtual bool next(ClientId client, std::int64_t now_ns, Outgoing& message) = 0;
   /// Of what next() gives only what it asked for; for one that is about to be closed.
   virtual bool next_reply(ClientId client, std::string& text) = 0;
+  /// What serving its clients may cost, as they show no token; nullptr: they showed it, and there is no budget.
+  virtual GuestBudget* budget() { return nullptr; }
   /// The run is over, and it was told.
   virtual bool has_heard_all(ClientId client) const = 0;
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "plugin/live/access.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
 #include "plugin/live/thread_place.h"
 #include "plugin/live/url_file.h"
@@ -106,7 +107,7 @@ void Service::open_compat(Loop& loop, const LiveSettings& settings) {
   const Status status = loop.listen_compat(port);
   notes_.push_back(status.is_ok() ? "live view for clients of MegatronApp and Megatron's tensor tracer: ws://localhost:" + std::to_string(port) +
                                       " takes no token: every user of this machine can read it" +
-                                      (settings.is_control_allowed ? ", and ask the program to generate" : "")
+                                      (settings.is_control_allowed ? ", and ask the program to generate" : "") + "; " + budget_text(settings)
                                 : "no live view for clients of MegatronApp and Megatron's tensor tracer: " + status.message());
 }
 

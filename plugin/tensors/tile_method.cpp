@@ -26,6 +26,8 @@ constexpr std::array<Named, 10> kReductions{{{"mean", TileReduction::kMean, fals
                                              {"rms", TileReduction::kRms, false},
                                              {"absmax", TileReduction::kMax, true}}};
 constexpr unsigned kMostDepth = 16;
+constexpr std::string_view kAlone = "mean, max, min, std, norm, sum, absmax and rms";
+constexpr std::string_view kChained = "abs, mean, max, min, std, norm and sum";
 
 const Named* find(std::string_view name) {
   for (const Named& named : kReductions) {
@@ -51,6 +53,10 @@ class Parser {
  private:
   void fail(std::string_view expected) {
     if (problem_.empty()) problem_ = "at character " + std::to_string(at_ + 1) + " " + std::string(expected) + " was expected";
+  }
+  void refuse(std::string_view name) {
+    if (problem_.empty())
+      problem_ = "there is no reduction `" + std::string(name.substr(0, 40)) + "`; there are " + std::string(kAlone) + ", and in a chain behind `data` " + std::string(kChained);
   }
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -89,6 +95,7 @@ class Parser {
     const std::string_view name = word();
     if (name == "data") return;
     if (name != "torch") {
+      if (name.size() == text_.size()) return refuse(name);
       at_ = begin;
       return fail("'data'");
     }
@@ -98,7 +105,7 @@ class Parser {
     if (problem_.empty()) chain(depth + 1);
     const Arguments given = problem_.empty() && take(',') ? arguments() : Arguments{};
     expect(')');
-    if (problem_.empty()) apply(function, given, true);
+    if (problem_.empty()) apply(function, given);
   }
   /// torch's max(dim) and min(dim) are a pair of values and indices.
   void index() {
@@ -113,7 +120,7 @@ class Parser {
     const bool has_none = at_ < text_.size() && text_[at_] == ')';
     const Arguments given = has_none ? Arguments{} : arguments();
     expect(')');
-    if (problem_.empty()) apply(name, given, false);
+    if (problem_.empty()) apply(name, given);
   }
 
   struct Arguments {
@@ -146,16 +153,18 @@ class Parser {
     if (name != "keepdim" || (value != "True" && value != "False")) fail("dim, axis, keepdim or p");
   }
 
-  void apply(std::string_view name, const Arguments& given, bool is_function) {
+  void apply(std::string_view name, const Arguments& given) {
     may_choose_ = false;
     if (name == "abs" || name == "absolute") {
       (is_reduced_ ? method_.has_abs_after : method_.has_abs_before) = true;
       return;
     }
     const Named* const found = find(name);
-    if (found == nullptr || name == "rms" || name == "absmax") {
-      return fail(std::string("before it a method of: abs, mean, max, min, std, norm, sum; not '") + std::string(name.substr(0, 40)) + "';" + (is_function ? "" : " it"));
+    if (name == "rms" || name == "absmax") {
+      problem_ = "`" + std::string(name) + "` stands alone, not in a chain; a chain has " + std::string(kChained);
+      return;
     }
+    if (found == nullptr) return refuse(name);
     if (is_reduced_) return fail("one reduction only, no second one");
     if (!given.has_dimension) return fail("dim=-1 in the reduction");
     reduce(*found, given);
@@ -182,6 +191,10 @@ class Parser {
 std::optional<TileMethod> parse_tile_method(std::string_view text, std::string& problem) {
   if (text.size() > kMostMethodBytes) {
     problem = "it has more than " + std::to_string(kMostMethodBytes) + " characters";
+    return std::nullopt;
+  }
+  if (text.find_first_not_of(' ') == std::string_view::npos) {
+    problem = "it is empty; write a reduction (" + std::string(kAlone) + ") or a chain such as `data.abs().mean(dim=-1)`";
     return std::nullopt;
   }
   if (const Named* const found = find(text)) return TileMethod{found->reduction, found->has_abs_before, false};

@@ -1,5 +1,6 @@
 // Serves a made-up transformer to clients of MegatronApp and Megatron's tensor tracer, which the program answers when they ask it to generate:
 //   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder DIR] [--control] [--polls] [--window N]
+//     [--guest-rate BYTES] [--guest-cpu PERCENT]
 // Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each request. A prompt "fail" is answered with an error.
 // Tokens are bytes; one is generated a step, of the last N of a text. In training there are 2 sequences of 6 tokens.
 #include <algorithm>
@@ -118,7 +119,8 @@ struct Feed {
 }  // namespace
 
 int main(int argc, char** argv) {
-  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}, {"--window", "1000000"}},
+  test::FeedArguments arguments({{"--port", "0"}, {"--compat", "0"}, {"--steps", "1000"}, {"--rate", "20"}, {"--vectors", ""}, {"--folder", ""}, {"--hosts", ""}, {"--window", "1000000"},
+                                 {"--guest-rate", "1000000000"}, {"--guest-cpu", "100"}},
                                 {{"--control", false}, {"--polls", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr, "live_compat_feed: unknown argument, or one without its value (tests/live/compat_feed.cpp)\n");
@@ -130,6 +132,8 @@ int main(int argc, char** argv) {
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
+  settings.guest_bytes_per_second = static_cast<std::uint64_t>(arguments.number("--guest-rate"));
+  settings.guest_cpu_percent = static_cast<double>(arguments.number("--guest-cpu"));
   settings.is_control_allowed = arguments.is_on("--control");
   settings.vectors_folder = arguments.text("--vectors");
   settings.run_folder = arguments.text("--folder");

@@ -17,7 +17,7 @@ FEED = ""
 class Generating(unittest.TestCase):
     def ask(self, client, *prompts, tokens=3, **more):
         client.say(type="generate", prompts=list(prompts), tokens_to_generate=tokens, disturbance_configs=NOT_PERTURBED, compressor_config=pixels(96, 8),
-                   **({"visualization_flags": flags("RawAttentionScore_mat_mul", "MLP1_mat_mul", "Result", "MLP2_Plot")} | more))
+                   **({"visualization_flags": flags("RawAttentionScore_mat_mul", "MLP1_mat_mul", "Result")} | more))
 
     def test_who_may_not(self):
         for arguments, reason in (((), "MEGASCOPE_LIVE_CONTROL=allow"), (("--polls",), "MEGASCOPE_LIVE_CONTROL=allow"), (("--control",), "megascope_request_poll")):
@@ -65,6 +65,19 @@ class Generating(unittest.TestCase):
                 queries = [one["args"][1] for one in attention[layer]]
                 self.assertEqual(attention[layer][-1]["args"], [HEADS, queries[-1], sum(queries)])
                 self.assertEqual(len(attention[layer][-1]["result"]), 2 * HEADS * queries[-1] * sum(queries))
+            client.close()
+
+    def test_the_page_is_told_of_missing_pca_before_the_text_is_finished(self):
+        # As it takes an error for the end of what it waits for.
+        with Feed(FEED, "--rate", 20, "--steps", 100000, "--control", "--polls") as run:
+            time.sleep(0.5)
+            client = reference_client(run)
+            self.ask(client, "Hello", tokens=2, visualization_flags=flags("MLP1_mat_mul", "Result", "MLP2_Plot"))
+            seen = []
+            while not seen or seen[-1]["type"] != "finish":
+                seen.append(client.receive())
+            self.assertEqual([message["type"] for message in seen].count("error"), 1)
+            self.assertIn("PCA", seen[-2]["message"])
             client.close()
 
     def test_a_text_that_outgrows_what_the_program_looks_at(self):

@@ -1,0 +1,51 @@
+#include "plugin/live/guest_budget.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "core/base/text.h"
+
+namespace megascope::live {
+namespace {
+
+constexpr double kSecondNs = 1e9;
+
+std::uint64_t thread_cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+GuestBudget::GuestBudget(double bytes_per_second, double cpu_percent)
+    : bytes_per_second_(bytes_per_second), cpu_ns_per_second_(cpu_percent * kSecondNs / 100.0), bytes_(bytes_per_second_ * kBurstSeconds),
+      cpu_ns_(cpu_ns_per_second_ * kBurstSeconds) {}
+
+bool GuestBudget::is_open(std::int64_t now_ns) {
+  const double seconds = since_ns_ == 0 ? 0.0 : static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) / kSecondNs;
+  since_ns_ = now_ns;
+  bytes_ = std::min(bytes_per_second_ * kBurstSeconds, bytes_ + seconds * bytes_per_second_);
+  cpu_ns_ = std::min(cpu_ns_per_second_ * kBurstSeconds, cpu_ns_ + seconds * cpu_ns_per_second_);
+  return bytes_ > 0.0 && cpu_ns_ > 0.0;
+}
+
+void GuestBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
+  bytes_ -= static_cast<double>(bytes);
+  cpu_ns_ -= static_cast<double>(cpu_ns);
+  spent_bytes_ += bytes;
+  spent_cpu_ns_ += cpu_ns;
+}
+
+std::string budget_text(const LiveSettings& settings) {
+  return "clients without token get up to " + human_bytes(settings.guest_bytes_per_second) + "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
+         " % of a core together (MEGASCOPE_LIVE_GUEST_RATE, MEGASCOPE_LIVE_GUEST_CPU)";
+}
+
+GuestCharge::GuestCharge(GuestBudget* budget) : budget_(budget), begin_ns_(budget == nullptr ? 0 : thread_cpu_ns()) {}
+
+GuestCharge::~GuestCharge() {
+  if (budget_ != nullptr) budget_->spend(bytes_, thread_cpu_ns() - begin_ns_);
+}
+
+}  // namespace megascope::live

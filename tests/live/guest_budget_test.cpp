@@ -1,0 +1,59 @@
+#include "plugin/live/guest_budget.h"
+
+#include <gmock/gmock.h>
+
+namespace megascope::live {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TEST(GuestBudget, IsClosedUntilWhatWasOverdrawnIsPaid) {
+  GuestBudget budget(1000, 100);
+  EXPECT_TRUE(budget.is_open(kSecond));
+  budget.spend(2500, 0);  // 500 were there
+  EXPECT_FALSE(budget.is_open(kSecond));
+  EXPECT_FALSE(budget.is_open(kSecond + 1'999'000'000));
+  EXPECT_TRUE(budget.is_open(kSecond + 2'001'000'000));
+  EXPECT_EQ(budget.spent_bytes(), 2500U);
+}
+
+TEST(GuestBudget, IsClosedByCpuTimeToo) {
+  GuestBudget budget(1e12, 5);
+  EXPECT_TRUE(budget.is_open(kSecond));
+  budget.spend(0, 125'000'000);  // 25 ms were there, and a second brings 50
+  EXPECT_FALSE(budget.is_open(3 * kSecond - 10'000'000));
+  EXPECT_TRUE(budget.is_open(3 * kSecond + 10'000'000));
+  EXPECT_EQ(budget.spent_cpu_ns(), 125'000'000U);
+}
+
+TEST(GuestBudget, KeepsNoMoreThanABurst) {
+  GuestBudget budget(1000, 100);
+  EXPECT_TRUE(budget.is_open(kSecond));
+  EXPECT_TRUE(budget.is_open(1000 * kSecond));
+  budget.spend(501, 0);
+  EXPECT_FALSE(budget.is_open(1000 * kSecond));
+}
+
+TEST(GuestBudget, AClockThatIsSetBackBringsNothingAndTakesNothing) {
+  GuestBudget budget(1000, 100);
+  EXPECT_TRUE(budget.is_open(10 * kSecond));
+  budget.spend(600, 0);
+  EXPECT_FALSE(budget.is_open(kSecond));
+  EXPECT_TRUE(budget.is_open(2 * kSecond));
+}
+
+TEST(GuestCharge, ChargesBytesAndTheThreadsCpuTime) {
+  GuestBudget budget(1000, 100);
+  {
+    GuestCharge charge(&budget);
+    charge.add_bytes(17);
+    volatile unsigned work = 0;
+    for (unsigned i = 0; i < 3'000'000; ++i) work = work + i;
+  }
+  EXPECT_EQ(budget.spent_bytes(), 17U);
+  EXPECT_GT(budget.spent_cpu_ns(), 100'000U);
+  const GuestCharge of_nothing(nullptr);
+}
+
+}  // namespace
+}  // namespace megascope::live
