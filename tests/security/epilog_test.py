@@ -26,7 +26,7 @@ while True:
         pid = int(path.split("/")[2])
         try:
             words = open(path, "rb").read().split(b"\\0")
-            if b"--here" in words and words[0].endswith(b"real/megascope") and os.stat(path).st_uid == os.getuid():
+            if b"--here" in words and os.stat(path).st_uid == os.getuid():
                 if libc.ptrace(SEIZE, pid, None, TRACE_EXIT) == 0:
                     libc.ptrace(INTERRUPT, pid, None, None)
                     print("held", pid, flush=True)
@@ -141,7 +141,7 @@ class Epilog(Case):
         """The command starts late, so that it can be caught."""
         os.mkdir(f"{self.folder}/bin/real")
         os.rename(self.command, f"{self.folder}/bin/real/megascope")
-        self.write(self.command, f'#!/bin/sh\nsleep 1.5\nexec {self.folder}/bin/real/megascope "$@"\n', mode=0o755)
+        self.write(self.command, f'#!/bin/sh\nsleep 2\nexec {self.folder}/bin/real/megascope "$@"\n', mode=0o755)
 
     def fast_command(self):
         os.replace(f"{self.folder}/bin/real/megascope", self.command)
