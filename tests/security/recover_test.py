@@ -1,12 +1,13 @@
 """`megascope recover` and `megascope report` among other users."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
+import threading
 
 from case import ATTACKER, LIMIT_S, SECRET, VICTIM, Case, as_user, listing, main, needs_two_users, python_of, wait_for
 
@@ -199,6 +200,26 @@ class OneUser(Case):
             wait_for("the kernel", lambda: "still runs" not in text_of(self.call("recover", out)), 20)
             self.assertEqual(self.left_in(None), [])
 
+    def test_without_proof_that_the_writer_is_gone_the_original_stays(self):
+        """On this file system the kernel does not tell who maps a file, and its process was in another PID namespace."""
+        for name in ("lower", "upper", "work", "merged"):
+            self.make(name)
+        options = ",".join(f"{name}dir={self.folder}/{name}" for name in ("lower", "upper", "work"))
+        merged = f"{self.folder}/merged"
+        if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, merged], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no right to mount")
+        self.addCleanup(subprocess.run, ["umount", "-l", merged], check=False)
+        out = f"{self.folder}/run"
+        self.kill(self.start_run(out, scratch=merged, prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]))
+        left = self.left_in(None, merged)
+        self.assertEqual(len(left), 1)
+        for recovered in (1, 0):  # the second time there is nothing new
+            text = text_of(self.call("recover", out))
+            self.assertEqual(text.count("recovered "), recovered, text)
+            self.assertIn(f"{left[0]} was copied, not moved: its process may still run", text)
+            self.assertEqual(self.left_in(None, merged), left)
+        self.assertEqual(json.loads(self.call("report", "--json", out).stdout)["end_states"]["running"], 1)
+
     def test_names_with_every_byte_that_is_legal(self):
         name = bytes(byte for byte in range(1, 256) if byte != ord("/")).decode(errors="surrogateescape")
         plain = os.path.realpath(self.folder)
@@ -226,6 +247,33 @@ class OneUser(Case):
             self.assertEqual(sorted(name for name in os.listdir(out) if name.startswith("rank-")), ["rank-0.mgt"])
         self.assertEqual("".join(texts).count("recovered "), len(outs), texts)
         self.assertEqual(self.left_in(None), [])
+
+    def test_recoveries_while_jobs_begin_and_end(self):
+        """Whatever they copy meanwhile, each job's own trace is there in the end, and whole."""
+        rounds, calls_a_round = 5000, 6
+        for turn in range(3):
+            out = f"{self.folder}/run{turn}"
+            ends = threading.Event()
+
+            def recover(out=out, ends=ends):
+                while not ends.is_set():
+                    self.call("recover", "--here", "--quiet", "--scratch", self.scratch)
+                    self.call("recover", out)
+            threads = [threading.Thread(target=recover) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            try:
+                subprocess.run([self.program, "finish", f"{self.folder}/book{turn}", str(rounds)], check=True, timeout=LIMIT_S, capture_output=True,
+                               env=self.environment(LD_PRELOAD=self.library, MEGASCOPE_OUT=out, MEGASCOPE_SCRATCH=self.scratch, MEGASCOPE_EXPORT="none"))
+            finally:
+                ends.set()
+                for thread in threads:
+                    thread.join()
+            report = json.loads(self.call("report", "--json", out).stdout)
+            self.assertEqual(report["end_states"]["finalized"], 1, report["end_states"])
+            self.assertEqual(sum(report["losses"].values()) if isinstance(report["losses"], dict) else sum(report["losses"]), 0)
+            self.assertGreaterEqual(sum(function["calls"] for function in report["functions"].values()), rounds * calls_a_round)
+            self.assertEqual(self.left_in(None), [])
 
     def test_many_leftovers_take_bounded_time_and_memory(self):
         """All of them of one run directory's neighbourhood that does not exist any more, and one that does."""
