@@ -83,7 +83,8 @@ void take_all(const OpenDirectory& home, const std::string& run_id, const OpenDi
   unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
 }
 
-/// Removes what killed copies left: parts that nobody writes, and "<trace>.part" of version 0.1 beside the whole trace.
+/// Removes what killed processes left of traces, reports and options: parts that nobody writes, and "<trace>.part" of version 0.1
+/// beside the whole trace. Not of exports, which may take long: where a file server has no locks, one might be written elsewhere.
 void remove_parts(const files::Base& run) {
   constexpr std::string_view kPart = ".part";
   std::set<std::string> parts;
@@ -97,8 +98,9 @@ void remove_parts(const files::Base& run) {
       unlinkat(run.directory, name.c_str(), 0);
     }
   }
-  for (const std::string& trace : parts) {
-    if (is_trace_file_name(trace)) files::remove_stale_parts(run, trace);
+  for (const std::string& name : parts) {
+    const bool is_of_run = name == kReportTextFile || name == kReportJsonFile || name == kOptionsFile || name == kRunIdFile;
+    if (is_of_run || is_trace_file_name(name)) files::remove_stale_parts(run, name);
   }
 }
 

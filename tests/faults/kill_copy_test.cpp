@@ -48,9 +48,11 @@ int kill_count() {
   return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 12;
 }
 
+/// Of a trace: a report that was being written is not looked at.
 bool has_part(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".part") return true;
+    const bool is_of_trace = entry.path().filename().string().starts_with("rank-");
+    if (is_of_trace && entry.path().extension() == ".part") return true;
   }
   return false;
 }
