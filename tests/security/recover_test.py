@@ -213,6 +213,9 @@ class OneUser(Case):
         self.kill(self.start_run(out, scratch=merged, prefix=["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]))
         left = self.left_in(None, merged)
         self.assertEqual(len(left), 1)
+        text = text_of(self.call("recover", "--here", "--scratch", merged))
+        self.assertIn("1 trace stays, its process may still run on another machine or in another PID namespace", text)
+        self.assertEqual((self.left_in(None, merged), os.path.exists(f"{out}/rank-0.mgt")), (left, False))
         for recovered in (1, 0):  # the second time there is nothing new
             text = text_of(self.call("recover", out))
             self.assertEqual(text.count("recovered "), recovered, text)
