@@ -63,18 +63,23 @@ std::string run_folder_of(const files::Base& directory, const std::string& trace
   return asked_for.empty() ? std::string() : folders.find(asked_for, run_id);
 }
 
-/// false: no trace is there.
+std::vector<std::string> traces_in(const OpenDirectory& run) {
+  std::vector<std::string> names = files::names_in(run.base(), kMaxEntries);
+  std::erase_if(names, [](const std::string& name) { return !is_trace_file_name(name); });
+  return names;
+}
+
+/// false: no trace is there, or not any more.
 bool examine(const OpenDirectory& run, const std::string& run_id, RunFolders& folders, Leftover& left) {
-  bool has_any = false;
-  for (const std::string& name : files::names_in(run.base(), kMaxEntries)) {
-    if (!is_trace_file_name(name)) continue;
-    has_any = true;
+  const std::vector<std::string> names = traces_in(run);
+  for (const std::string& name : names) {
     OpenTrace trace;
     if (!open_trace({run.base(), name}, trace).is_ok()) continue;
     left.is_running = left.is_running || liveness_of_writer(trace.file.number(), trace.header) == Liveness::kRuns;
     if (left.run_folder.empty()) left.run_folder = run_folder_of(run.base(), name, run_id, folders);
   }
-  return has_any;
+  if (names.empty() || !left.run_folder.empty()) return !names.empty();
+  return !traces_in(run).empty();  // another recovery may have moved them meanwhile
 }
 
 }  // namespace

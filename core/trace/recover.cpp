@@ -27,6 +27,9 @@ bool exists(const files::Base& base, const std::string& name) {
   return fstatat(base.directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/// What to do with a trace whose writer is not known to be gone.
+enum class Unproven { kCopy, kLeave };
+
 /// Moves the trace if its writer is gone, else copies it.
 Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& is_new) {
   if (life != Liveness::kGone) return copy_running_trace(source, to, is_new);
@@ -36,7 +39,7 @@ Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& 
   return status;
 }
 
-void take(const files::Base& from, const std::string& name, const files::Base& run, RecoverResult& result) {
+void take(const files::Base& from, const std::string& name, const files::Base& run, Unproven unproven, RecoverResult& result) {
   OpenTrace source;
   Status status = open_trace({from, name}, source);
   if (!status.is_ok()) {
@@ -44,6 +47,10 @@ void take(const files::Base& from, const std::string& name, const files::Base& r
     return;  // else its process, or another recovery, has moved it
   }
   const Liveness life = liveness_of_writer(source.file.number(), source.header);
+  if (life == Liveness::kUnknown && unproven == Unproven::kLeave) {
+    ++result.unproven_count;
+    return;
+  }
   const FilePlace to{run, name};
   bool is_new = false;
   status = bring(source, life, to, is_new);
@@ -69,21 +76,30 @@ void lock(int directory) {
   }
 }
 
+/// One run directory and what is brought into it.
+struct Recovery {
+  OpenDirectory run;
+  RunId id;
+  bool has_id = false;
+  Unproven unproven = Unproven::kCopy;
+  std::set<std::pair<dev_t, ino_t>> seen{};  ///< scratch directories that have been looked at
+};
+
 /// home: where the run's directory is; the run's directory is removed if it is empty afterwards.
-void take_all(const OpenDirectory& home, const std::string& run_id, const OpenDirectory& run, std::set<std::pair<dev_t, ino_t>>& seen,
-              RecoverResult& result) {
+void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery, RecoverResult& result) {
   OpenDirectory source;
   struct stat info {};
   if (!open_scratch_run(home.base(), run_id, source, result.problems)) return;
-  if (fstat(source.opened.number(), &info) != 0 || !seen.emplace(info.st_dev, info.st_ino).second) return;
+  if (fstat(source.opened.number(), &info) != 0 || !recovery.seen.emplace(info.st_dev, info.st_ino).second) return;
   lock(source.opened.number());
   for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
-    if (is_trace_file_name(name)) take(source.base(), name, run.base(), result);
+    if (is_trace_file_name(name)) take(source.base(), name, recovery.run.base(), recovery.unproven, result);
   }
   unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
 }
 
-/// Removes what killed copies left: parts that nobody writes, and "<trace>.part" of version 0.1 beside the whole trace.
+/// Removes what killed processes left of traces, reports and options: parts that nobody writes, and "<trace>.part" of version 0.1
+/// beside the whole trace. Not of exports, which may take long: where a file server has no locks, one might be written elsewhere.
 void remove_parts(const files::Base& run) {
   constexpr std::string_view kPart = ".part";
   std::set<std::string> parts;
@@ -97,8 +113,9 @@ void remove_parts(const files::Base& run) {
       unlinkat(run.directory, name.c_str(), 0);
     }
   }
-  for (const std::string& trace : parts) {
-    if (is_trace_file_name(trace)) files::remove_stale_parts(run, trace);
+  for (const std::string& name : parts) {
+    const bool is_of_run = name == kReportTextFile || name == kReportJsonFile || name == kOptionsFile || name == kRunIdFile;
+    if (is_of_run || is_trace_file_name(name)) files::remove_stale_parts(run, name);
   }
 }
 
@@ -133,20 +150,24 @@ void examine_run(const OpenDirectory& run, RecoverResult& result) {
   result.ranks.erase(again.begin(), again.end());
 }
 
-Status open_run(const std::string& folder, OpenDirectory& run) {
+Status open_run(const std::string& folder, Recovery& recovery) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
   if (error || !std::filesystem::is_directory(real, error)) return Status::error(folder + " is not a folder");
-  run.path = folder;
-  return files::open_own_directory(files::current_directory(), real.string(), run.opened);
+  recovery.run.path = folder;
+  const Status status = files::open_own_directory(files::current_directory(), real.string(), recovery.run.opened);
+  if (status.is_ok()) recovery.has_id = read_run_id(recovery.run.base(), recovery.id);
+  return status;
 }
 
-Status conclude(const OpenDirectory& run, bool has_id, const RunId& id, RecoverResult& result) {
+Status conclude(const Recovery& recovery, RecoverResult& result) {
+  const OpenDirectory& run = recovery.run;
+  const RunId& id = recovery.id;
   remove_parts(run.base());
   examine_run(run, result);
   if (result.trace_count != 0) return Status::ok();
   if (!result.problems.empty()) return Status::error(run.path + " holds no readable trace");
-  if (!has_id) return Status::error(run.path + " is not a run folder: it has neither a trace nor a run-id file");
+  if (!recovery.has_id) return Status::error(run.path + " is not a run folder: it has neither a trace nor a run-id file");
   return Status::error("no trace of run " + id.id + " is left on this node in " + id.scratch_folder +
                        (id.nodes.empty() ? "" : "; it ran on " + id.nodes));
 }
@@ -154,35 +175,32 @@ Status conclude(const OpenDirectory& run, bool has_id, const RunId& id, RecoverR
 }  // namespace
 
 Status recover_run(const std::string& folder, RecoverResult& result, const std::vector<std::string>& scratches) {
-  OpenDirectory run;
-  const Status status = open_run(folder, run);
+  Recovery recovery;
+  const Status status = open_run(folder, recovery);
   if (!status.is_ok()) return status;
-  RunId id;
-  const bool has_id = read_run_id(run.base(), id);
-  std::set<std::pair<dev_t, ino_t>> seen;
   std::vector<std::string> places = scratches;
-  if (has_id) places.insert(places.begin(), id.scratch);
-  for (const std::string& scratch : has_id ? places : std::vector<std::string>()) {
-    for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems)) take_all(home, id.id, run, seen, result);
+  places.insert(places.begin(), recovery.id.scratch);
+  for (const std::string& scratch : places) {
+    if (!recovery.has_id) break;
+    for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems)) take_all(home, recovery.id.id, recovery, result);
   }
-  return conclude(run, has_id, id, result);
+  return conclude(recovery, result);
 }
 
 Status recover_leftover(const Leftover& left, RecoverResult& result) {
-  OpenDirectory run;
-  Status status = open_run(left.run_folder, run);
+  Recovery recovery;
+  recovery.unproven = Unproven::kLeave;
+  const Status status = open_run(left.run_folder, recovery);
   if (!status.is_ok()) return status;
-  RunId id;
-  const bool has_id = read_run_id(run.base(), id);
-  std::set<std::pair<dev_t, ino_t>> seen;
   const std::filesystem::path own = left.scratch_folder;
-  for (const std::filesystem::path& place : {own, has_id ? std::filesystem::path(id.scratch_folder) : own}) {
+  for (const std::filesystem::path& place : {own, recovery.has_id ? std::filesystem::path(recovery.id.scratch_folder) : own}) {
     OpenDirectory home;
     home.path = place.parent_path().string();
     if (!files::open_private_directory(home.path, home.opened).is_ok()) continue;
-    take_all(home, place.filename().string(), run, seen, result);
+    take_all(home, place.filename().string(), recovery, result);
   }
-  return conclude(run, has_id, id, result);
+  const Status concluded = conclude(recovery, result);
+  return result.unproven_count != 0 ? Status::ok() : concluded;
 }
 
 }  // namespace megascope::trace

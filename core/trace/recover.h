@@ -19,6 +19,7 @@ struct RecoverResult {
   std::size_t trace_count = 0;         ///< native traces in the run folder afterwards that can be read
   std::int32_t world_size = 0;         ///< of the run, as its traces say; 0: there is none
   std::vector<std::int32_t> ranks;     ///< world ranks of those traces, ascending, each once
+  std::size_t unproven_count = 0;      ///< traces that recover_leftover() left, because their processes may still run elsewhere
 };
 
 /// Brings what a run left on this node's scratch storage into its run folder, as normal traces. Safe to repeat, to kill at any
@@ -35,7 +36,8 @@ struct Leftover {
   bool is_running = false;     ///< some process of it is known to write here
 };
 
-/// recover_run() of a leftover's run folder, from that scratch folder and the one that rank 0 had.
+/// recover_run() of a leftover's run folder, from that scratch folder and the one that rank 0 had. Traces whose writers are not
+/// known to be gone stay and are not copied: on shared scratch storage each node would copy the traces of all that run.
 Status recover_leftover(const Leftover& left, RecoverResult& result);
 
 /// All that runs of this user left below these scratch folders, which need not exist. Changes nothing.

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -266,6 +267,20 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
          (nearest.empty() ? "" : "; did you mean " + std::string(nearest));
 }
 
+/// Prints help or what is wrong with the command line, whose words may be names of files that others chose (`megascope report *`).
+int refuse(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream help;
+  std::ostringstream sentence;
+  const int code = app.exit(error, help, sentence);
+  std::fputs(help.str().c_str(), stdout);
+  std::string text = sentence.str();
+  const std::string what = error.what();
+  const std::size_t at = text.find(what);
+  if (at != std::string::npos) text.replace(at, what.size(), printable(what));
+  std::fputs(text.c_str(), stderr);
+  return code == 0 ? kSuccess : kUnusable;
+}
+
 int run_main(std::vector<std::string> words) {
   CommandLine line;
   const std::string unknown = unknown_command(line.app, words);
@@ -289,7 +304,7 @@ int run_main(std::vector<std::string> words) {
     const bool is_recover = line.app.got_subcommand("recover");
     if (is_recover && line.recover.folder.empty() && !line.recover.is_for_all) throw CLI::RequiredError("DIR or --here");
   } catch (const CLI::ParseError& error) {
-    return line.app.exit(error) == 0 ? kSuccess : kUnusable;
+    return refuse(line.app, error);
   }
   return line.dispatch();
 }

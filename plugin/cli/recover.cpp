@@ -28,7 +28,7 @@ int print_result(const RecoverArguments& arguments, const std::string& folder, c
     return kUnusable;
   }
   for (const std::string& path : result.recovered) std::printf("recovered %s\n", printable(path).c_str());
-  if (arguments.is_quiet) return kSuccess;
+  if (arguments.is_quiet || result.trace_count == 0) return kSuccess;
   std::printf("%zu %s in %s; see `megascope report %s`\n", result.trace_count,
               result.trace_count == 1 ? "trace" : "traces", printable(folder).c_str(),
               printable(shell_quoted(folder)).c_str());
@@ -47,6 +47,13 @@ std::vector<std::string> usual_scratches() {
   return folders;
 }
 
+void say_unproven(const trace::Leftover& left, std::size_t count) {
+  if (count == 0) return;
+  const std::string who = count == 1 ? "1 trace stays, its process" : std::to_string(count) + " traces stay, their processes";
+  say(left.scratch_folder + ": " + who + " may still run on another machine or in another PID namespace; `megascope recover " +
+      shell_quoted(left.run_folder) + "` copies what there is");
+}
+
 int recover_all(const RecoverArguments& arguments, const std::vector<std::string>& scratches) {
   int worst = kSuccess;
   std::vector<std::string> problems;
@@ -62,6 +69,7 @@ int recover_all(const RecoverArguments& arguments, const std::vector<std::string
       trace::RecoverResult result;
       const Status status = trace::recover_leftover(left, result);
       worst = std::max(worst, print_result(arguments, left.run_folder, status, result));
+      if (!arguments.is_quiet) say_unproven(left, result.unproven_count);
     }
   }
   return worst;

@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/trace/run_folder.h"
+#include "core/trace/trace_writer.h"
+#include "plugin/cli/commands.h"
+#include "plugin/cli/worlds.h"
+
+/// Runs beside a run, which others may have put there.
+namespace megascope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class Beside : public testing::Test {
+ protected:
+  Beside() {
+    char name[] = "/tmp/beside-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  ~Beside() override {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+
+  /// A run of one rank, without calls, whose world has these names.
+  std::string make_run(const std::string& name, const std::string& world, const std::string& parent) const {
+    ProcessDefinitions process;
+    process.info.world = world;
+    process.info.parent_world = parent;
+    process.info.run_id = name;
+    process.info.clock_domain = "test";
+    process.info.clock = ClockKind::kMonotonic;
+    process.info.end_state = EndState::kFinalized;
+    process.info.start_ticks = 1000;
+    process.info.end_ticks = 2000;
+    process.info.clock_points = {{1000, 1000, 1'000'000}, {2000, 2000, 1'001'000}};
+    const fs::path run = folder_ / name;
+    fs::create_directory(run);
+    trace::TraceWriter writer;
+    Status status = writer.open(run / trace::trace_file_name(0), process);
+    if (status.is_ok()) status = writer.finish();
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    return run;
+  }
+
+  static std::vector<std::string> started_by(const std::string& run) {
+    std::unique_ptr<trace::RunSource> source;
+    std::vector<std::string> problems;
+    EXPECT_TRUE(trace::RunSource::open(run, {}, source, problems).is_ok());
+    return runs_started_by(*source, run);
+  }
+
+  fs::path folder_;
+};
+
+/// What the child's exit code is; -1: it did not end by itself.
+int report_in_time(const std::string& run) {
+  constexpr unsigned kLimit_s = 20;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kLimit_s);
+    ReportArguments arguments;
+    arguments.folder = run;
+    arguments.jobs = 1;
+    _exit(print_report(arguments));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Beside, RunsThatNameEachOtherAsTheirParentAreReportedOnce) {
+  const std::string one = make_run("one", "A", "B");
+  const std::string other = make_run("other", "B", "A");
+  EXPECT_THAT(started_by(one), ElementsAre(other));
+  EXPECT_THAT(started_by(other), ElementsAre(one));
+  EXPECT_EQ(report_in_time(one), 0);
+}
+
+TEST_F(Beside, FifosMakeNobodyWait) {
+  const std::string one = make_run("one", "A", "B");
+  for (const char* name : {"run-id", "rank-0.mgt"}) {
+    fs::create_directory(folder_ / (std::string("with ") + name));
+    ASSERT_EQ(mkfifo((folder_ / (std::string("with ") + name) / name).c_str(), 0666), 0);
+  }
+  EXPECT_EQ(report_in_time(one), 0);
+}
+
+TEST_F(Beside, ARunThatNamesItselfAsItsParentIsReportedOnce) {
+  const std::string one = make_run("one", "A", "A");
+  make_run("two", "A", "A");
+  EXPECT_EQ(report_in_time(one), 0);
+}
+
+TEST_F(Beside, RunsOfAnotherOwnerDoNotCount) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a directory away";
+  const std::string one = make_run("one", "A", "");
+  const std::string other = make_run("other", "B", "A");
+  EXPECT_THAT(started_by(one), ElementsAre(other));
+  ASSERT_EQ(chown(other.c_str(), 4001, 4001), 0);
+  EXPECT_THAT(started_by(one), IsEmpty());
+}
+
+TEST_F(Beside, LinksDoNotCount) {
+  const std::string one = make_run("one", "A", "");
+  const std::string other = make_run("other", "B", "A");
+  fs::create_directory(folder_ / "hidden");
+  fs::rename(other, folder_ / "hidden" / "other");
+  fs::create_directory_symlink(folder_ / "hidden" / "other", other);
+  EXPECT_THAT(started_by(one), IsEmpty());
+}
+
+}  // namespace
+}  // namespace megascope::cli
