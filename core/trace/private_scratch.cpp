@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -12,18 +15,24 @@ namespace megascope::trace {
 namespace {
 
 constexpr mode_t kPrivate = 0700;
-constexpr std::size_t kDigitCount = 16;
+constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::size_t kLetterCount = 6;  // as mkdtemp
 
 std::string common_name() { return "megascope-" + std::to_string(geteuid()); }
 
-bool are_digits(std::string_view text) {
-  return text.size() == kDigitCount && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+/// Of run ids that differ, other names: 36 of the 64 bits of a run id. false: it is no number.
+bool name_of_one_run(const std::string& run_id, std::string& name) {
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(run_id.data(), run_id.data() + run_id.size(), bits, 16);
+  if (error != std::errc{} || end != run_id.data() + run_id.size()) return false;
+  name = common_name() + ".";
+  for (std::size_t i = 0; i < kLetterCount; ++i, bits /= kLetters.size()) name += kLetters[bits % kLetters.size()];
+  return true;
 }
 
-/// `megascope-<uid>-<16 hexadecimal digits>`.
 bool is_name_of_one_run(std::string_view name) {
-  const std::string common = common_name() + "-";
-  return name.starts_with(common) && are_digits(name.substr(common.size()));
+  const std::string common = common_name() + ".";
+  return name.starts_with(common) && name.size() == common.size() + kLetterCount && name.find_first_not_of(kLetters, common.size()) == std::string_view::npos;
 }
 
 /// is_taken: something that is not private to this user has the name.
@@ -39,12 +48,12 @@ Status make_private(const std::string& folder, bool& is_taken) {
 }  // namespace
 
 Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
-  const std::string common = scratch + "/" + common_name();
-  std::string parent = common;
+  std::string parent = scratch + "/" + common_name();
+  std::string own_name;
   bool is_taken = false;
   Status status = make_private(parent, is_taken);
-  if (is_taken && are_digits(run_id)) {
-    parent = common + "-" + run_id;
+  if (is_taken && name_of_one_run(run_id, own_name)) {
+    parent = scratch + "/" + own_name;
     const Status of_run = make_private(parent, is_taken);
     if (of_run.is_ok()) status = of_run;
   }

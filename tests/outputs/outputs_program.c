@@ -19,6 +19,11 @@ static int act(const char* what, const char* value) {
     }
     return 0;
   }
+  if (strcmp(what, "pause") == 0) {  // until it is killed
+    puts("waiting");
+    fflush(stdout);
+    for (;;) pause();
+  }
   if (strcmp(what, "stderr") == 0) {  // its number goes to a data file
     close(STDERR_FILENO);
     return value[0] == '\0' || open(value, O_WRONLY | O_CREAT | O_TRUNC, 0644) == STDERR_FILENO ? 0 : -1;

@@ -6,6 +6,8 @@
 import contextlib
 import os
 import pathlib
+import pty
+import shlex
 import shutil
 import signal
 import stat
@@ -22,6 +24,7 @@ import launch  # noqa: E402
 MEGASCOPE, PROGRAM, CC, *MPIRUN = sys.argv[1:]
 LIB = pathlib.Path(MEGASCOPE).parent.parent / "lib"
 LIBRARY = LIB / "libmegascope.so"
+HAS_LIVE = (LIB / "libmegascope_live.so").exists()
 VICTIM, ATTACKER, GROUP = 4002, 4001, 4000
 PRECIOUS = "precious\n"
 
@@ -260,6 +263,35 @@ class StandardError(Case):
         self.assertIn("MegaScope", log.read_text(encoding="utf-8"))
 
 
+@unittest.skipUnless(HAS_LIVE, "the build has no live view")
+class LiveView(Case):
+    """The token gives access to the run: only its user may read it."""
+
+    def test_a_file_gets_the_path_of_the_token_only(self):
+        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_LIVE=0), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            self.assertEqual(job.stdout.readline(), "waiting\n")
+            place = self.run_folder / "live_url"
+            url = place.read_text(encoding="utf-8")
+            self.assertEqual(stat.S_IMODE(place.lstat().st_mode), 0o600)
+            _, errors = job.communicate("\n", timeout=100)
+        address, token = url.rstrip("\n").split("?token=")
+        self.assertIn(f"megascope: live view: {address}; the address with its token is in {place}\n", errors)
+        self.assertNotIn(token, errors)
+        self.assertNotIn(token, "".join(path.read_text(encoding="utf-8") for path in self.run_folder.glob("*.*") if path.suffix in (".txt", ".json", ".sh")))
+
+    def test_a_terminal_gets_the_whole_address(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_LIVE=0, MEGASCOPE_REPORT="short"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=theirs, text=True) as job:
+            os.close(theirs)
+            self.assertEqual(job.stdout.readline(), "waiting\n")
+            url = (self.run_folder / "live_url").read_text(encoding="utf-8").rstrip("\n")
+            self.assertIn(f"live view: {url}\r\n", os.read(ours, 65536).decode())
+            job.communicate("\n", timeout=100)
+        os.close(ours)
+
+
 class Ends(Case):
     LINE = "megascope: the program ended without MPI_Finalize; `megascope recover '{}'` makes the traces whole\n"
 
@@ -272,9 +304,26 @@ class Ends(Case):
                 shutil.rmtree(self.run_folder, ignore_errors=True)
                 done = self.call_ranks(count, "after:exit=0")
                 self.assertEqual(done.stderr.count("without MPI_Finalize; `megascope"), 1, done.stderr)
-                self.assertIn(self.line(), done.stderr)
+                lines = [self.line()] if count == 1 else [self.line(), self.LINE.replace("'{}'", "--here")]
+                self.assertTrue(any(line in done.stderr for line in lines), done.stderr)
                 self.assertEqual(self.command("recover", self.run_folder).returncode, 0)
                 self.assertEqual(len(list(self.run_folder.glob("rank-*.mgt"))), count)
+
+    def test_without_exports_the_command_for_a_verdict_is_named(self):
+        done = self.call_ranks(2)
+        self.assertIn(f"megascope analyze '{self.run_folder}'", done.stderr)
+        self.assertIn("megascope analyze", (self.run_folder / "report.txt").read_text(encoding="utf-8"))
+        self.assertNotIn("megascope export", done.stderr)
+
+    def test_the_last_line_says_how_a_timeline_gets_waits_and_findings(self):
+        done = self.call_ranks(2, MEGASCOPE_EXPORT="perfetto")
+        last = done.stderr.rstrip("\n").splitlines()[-1]
+        self.assertEqual(last, f"megascope: the timeline with waits and findings: megascope export '{self.run_folder}' --format perfetto --out '{self.run_folder}/findings'")
+        words = shlex.split(last.partition("findings: megascope ")[2])
+        result = self.command(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue((self.run_folder / "findings" / "trace.perfetto-trace").is_file())
+        self.assertGreater((self.run_folder / "findings" / "trace.perfetto-trace").stat().st_size, (self.run_folder / "trace.perfetto-trace").stat().st_size)
 
     def test_it_is_not_said_of_runs_that_ended_well(self):
         for arguments in ([], ["after:fork"], ["late"]):
@@ -310,6 +359,52 @@ class Ends(Case):
             self.run_folder = self.folder / "other"
             self.assertNotIn("cut short", self.call().stderr)
             job.communicate("\n", timeout=100)
+
+
+@unittest.skipIf(launch.is_hydra(MPIRUN), "the demonstration is for Open MPI's launcher")
+class Demo(Case):
+    """scripts/demo.sh with a build that is there, and a program that waits in place of the GPT."""
+
+    def setUp(self):
+        super().setUp()
+        source = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "demo.sh"
+        for folder in ("scripts", "tools", "build/release/bin", "build/release/lib"):
+            (self.folder / folder).mkdir(parents=True)
+        shutil.copy(source, self.folder / "scripts")
+        self.script("scripts/setup.sh", "")
+        self.script("tools/cmake", "")
+        self.script("build/release/bin/megascope-gpt", f'exec "{PROGRAM}" after:pause')
+        (self.folder / "build/release/bin/megascope").symlink_to(MEGASCOPE)
+        (self.folder / "build/release/lib/libmegascope.so").symlink_to(LIBRARY)
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text + "\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def test_ctrl_c_ends_the_run_and_its_traces_are_recovered(self):
+        for words in ([], ["--live"]):
+            with self.subTest(words):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                environment = self.environment(PATH=f"{self.folder}/tools:{os.environ['PATH']}")
+                for name in ("LD_PRELOAD", "MEGASCOPE_OUT"):
+                    del environment[name]
+                with subprocess.Popen(["bash", "scripts/demo.sh", *words, "out"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True, start_new_session=True) as job:
+                    text, waiting = "", 0
+                    while waiting < 4 or (words and HAS_LIVE and "live_url\n" not in text):
+                        line = job.stdout.readline()
+                        self.assertNotEqual(line, "", text)
+                        text += line
+                        waiting += line == "waiting\n"
+                    os.killpg(job.pid, signal.SIGINT)
+                    text += job.communicate(timeout=100)[0]
+                self.assertIn("demo: the run was cut short; its traces are recovered\n", text)
+                self.assertEqual(len(list((self.folder / "out" / "gpt").glob("rank-*.mgt"))), 4, text)
+                self.assertNotEqual(job.returncode, 0)
+                if words and HAS_LIVE:
+                    self.assertIn(f"demo: the live view's address is in {self.folder}/out/gpt/live_url\n", text)
+                self.assertNotIn("token=", text)
 
 
 if __name__ == "__main__":
