@@ -299,7 +299,7 @@ class Afterwards(Case):
                          {name: function["calls"] for name, function in before["functions"].items()})
 
     def test_recovers_a_killed_run(self):
-        self.call("run", "--", PROGRAM, "kill")
+        subprocess.run([PROGRAM, "kill"], cwd=self.folder, env=self.environment(LD_PRELOAD=LIBRARY), capture_output=True, check=False)
         folder = self.run_folder()
         early = self.call("report", folder)
         self.assertEqual(early.returncode, 2)

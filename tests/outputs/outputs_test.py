@@ -392,7 +392,7 @@ class Demo(Case):
                 with subprocess.Popen(["bash", "scripts/demo.sh", *words, "out"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                       text=True, start_new_session=True) as job:
                     text, waiting = "", 0
-                    while waiting < 4 or (words and HAS_LIVE and "live_url\n" not in text):
+                    while waiting < 4 or (words and HAS_LIVE and "view's address" not in text):
                         line = job.stdout.readline()
                         self.assertNotEqual(line, "", text)
                         text += line
