@@ -173,30 +173,6 @@ class Run(Case):
         report = json.loads(self.call("report", folder, "--json").stdout)
         self.assertEqual(report["mpi_calls"], CALLS - 1)
 
-    def test_recovers_a_run_that_ctrl_c_ended(self):
-        for ranks in ([], [*MPIRUN, "-n", "2"]):
-            out = os.path.join(os.path.realpath(self.folder), f"interrupted-{len(ranks)}")
-            with subprocess.Popen([MEGASCOPE, "run", "-o", out, "--", *ranks, PROGRAM, "pause"], cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-                self.assertEqual(process.stdout.readline(), "waiting\n")
-                os.killpg(process.pid, signal.SIGINT)
-                _, errors = process.communicate(timeout=60)
-            self.assertIn(f"into {out}; see `megascope report", errors)
-            self.assertEqual(len(glob.glob(os.path.join(out, "rank-*.mgt"))), 2 if ranks else 1, errors)
-
-    def test_what_other_nodes_have_is_said_when_nothing_is_here(self):
-        elsewhere = os.path.join(self.folder, "elsewhere")
-        os.mkdir(elsewhere)
-        script = os.path.join(self.folder, "program.sh")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\n"{PROGRAM}" kill\nmv "$MEGASCOPE_SCRATCH"/* "{elsewhere}"\nexit 5\n')
-        os.chmod(script, 0o755)
-        result = self.call("run", "-o", "gone", "--", script)
-        folder = os.path.join(os.path.realpath(self.folder), "gone")
-        self.assertEqual(result.returncode, 5)
-        self.assertIn(f"megascope: {folder} has no trace yet: the program was killed or did not call MPI_Finalize; `megascope recover "
-                      f"'{folder}'` on its nodes brings in what it left\n", result.stderr)
-
     def test_says_which_functions_are_recorded(self):
         result = self.call("run", "--", PROGRAM, MEGASCOPE_MPI="none", MEGASCOPE_REPORT="off")
         self.assertRegex(result.stderr, r"^megascope: .* a rank, functions as MEGASCOPE_MPI=none says\n")

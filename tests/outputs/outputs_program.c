@@ -15,9 +15,7 @@ static int act(const char* what, const char* value) {
   if (strcmp(what, "wait") == 0) {  // for a line on standard input
     puts("waiting");
     fflush(stdout);
-    while (getchar() != '\n') {
-    }
-    return 0;
+    return getchar() == '\n' ? 0 : -1;
   }
   if (strcmp(what, "pause") == 0) {  // until it is killed
     puts("waiting");
