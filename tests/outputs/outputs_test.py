@@ -96,7 +96,10 @@ class LiveView(Case):
             os.close(theirs)
             self.assertEqual(job.stdout.readline(), "waiting\n")
             url = (self.run_folder / "live_url").read_text(encoding="utf-8").rstrip("\n")
-            self.assertIn(f"live view: {url}\r\n", os.read(ours, 65536).decode())
+            text = ""
+            while "live view: " not in text or not text.endswith("\n"):
+                text += os.read(ours, 65536).decode()
+            self.assertIn(f"live view: {url}\r\n", text)
             job.communicate("\n", timeout=100)
         os.close(ours)
 
