@@ -56,12 +56,42 @@ else
   echo "  mpirun -n 4 -x LD_PRELOAD=$bin/lib/libmegascope.so -x MEGASCOPE_LIVE=0 -x MEGASCOPE_LIVE_CONTROL=allow \\"
   echo "    ${program[*]}"
   echo
-  echo "demo: open the address that it prints in a browser on this machine; ctrl-C ends it"
+  echo "demo: open the address that appears below in a browser on this machine; ctrl-C ends it"
 fi
 echo
+# The ranks' standard error is no terminal, so that the address's token is in a file that only its user can read.
+show_address() {
+  local url=$whole_path/live_url
+  for _ in $(seq 600); do
+    if [ -s "$url" ]; then
+      if [ -t 1 ]; then echo "demo: the live view: $(cat "$url")"; else echo "demo: the live view's address is in $url"; fi
+      return
+    fi
+    sleep 0.1
+  done
+}
+
+status=0
+watcher=
+if [ "$live" != off ]; then
+  show_address &
+  watcher=$!
+fi
+trap : INT  # ctrl-C ends the ranks; what they recorded is shown below
 OMPI_MCA_mpi_yield_when_idle=1 "${mpirun[@]}" -x LD_PRELOAD="$library" -x MEGASCOPE_OUT="$whole_path" -x MEGASCOPE_LIVE="$live" \
   -x MEGASCOPE_LIVE_CONTROL="$control" \
-  "${program[@]}"
+  "${program[@]}" || status=$?
+trap - INT
+[ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
+if [ ! -e "$whole_path/run-id" ]; then
+  echo "demo: no run directory was made" >&2
+  exit "$((status > 0 ? status : 1))"
+fi
+if [ ! -e "$whole_path/report.txt" ]; then
+  echo
+  echo "demo: the run was cut short; its traces are recovered"
+  "$bin/bin/megascope" recover "$whole_path"
+fi
 
 echo
 echo "demo: the run folder is $run_folder"
@@ -74,3 +104,4 @@ find "$run_folder" \( -name '*.otf2' -printf '  %p\n      open it in Vampir, or 
 echo "  the report again: $bin/bin/megascope report $run_folder"
 echo "  who is slow, why: $bin/bin/megascope analyze $run_folder"
 echo "  other formats:    $bin/bin/megascope export $run_folder --format chrome"
+exit "$status"

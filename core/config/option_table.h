@@ -105,8 +105,8 @@
     "a NaN or infinite element on any of them. Once a run.", \
     "5") \
   X(live, Port, "MEGASCOPE_LIVE", "off", "", Accepts::port(), "", \
-    "Rank 0 serves the running job to browsers on this port of its own machine's loopback interface; the address, with the token that it " \
-    "takes, is printed at start. 0: any port that is free.", \
+    "Rank 0 serves the running job to browsers on this port of its own machine's loopback interface; its address is printed at start, with " \
+    "the token that it takes where standard error is a terminal. `live_url` in the run directory has both. 0: any port that is free.", \
     "8765") \
   X(live_hosts, Items, "MEGASCOPE_LIVE_HOSTS", "", "localhost, 127.0.0.1 and [::1]", \
     Accepts::items("a list of names of hosts, with or without port"), "", \

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <new>
 #include <string_view>
 
@@ -14,7 +16,8 @@ namespace {
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 constexpr mode_t kPrivate = 0700;
-constexpr std::size_t kDigitCount = 16;
+constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::size_t kLetterCount = 6;  // as mkdtemp
 
 bool is_absent(const files::Base& base, const std::string& name) {
   struct stat info {};
@@ -31,14 +34,21 @@ bool open_one(const files::Base& base, const std::string& name, OpenDirectory& r
 
 std::string common_name() { return "megascope-" + std::to_string(geteuid()); }
 
-bool are_digits(std::string_view text) {
-  return text.size() == kDigitCount && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+/// The letters are 36 of the 64 bits of the run id, a hexadecimal number. false: it is no such number.
+bool home_of_one_run(const std::string& run_id, std::string& name) {
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(run_id.data(), run_id.data() + run_id.size(), bits, 16);
+  if (error != std::errc{} || end != run_id.data() + run_id.size()) return false;
+  name = common_name() + ".";
+  for (std::size_t i = 0; i < kLetterCount; ++i, bits /= kLetters.size()) name += kLetters[bits % kLetters.size()];
+  return true;
 }
 
-/// `megascope-<uid>-<16 hexadecimal digits>`.
+/// `megascope-<uid>.XXXXXX`.
 bool is_home_of_one_run(std::string_view name) {
-  const std::string common = common_name() + "-";
-  return name.starts_with(common) && are_digits(name.substr(common.size()));
+  const std::string common = common_name() + ".";
+  return name.starts_with(common) && name.size() == common.size() + kLetterCount &&
+         name.find_first_not_of(kLetters, common.size()) == std::string_view::npos;
 }
 
 bool is_home_name(std::string_view name) { return name == common_name() || is_home_of_one_run(name); }
@@ -56,12 +66,12 @@ Status make_private(const std::string& folder, bool& is_taken) {
 }  // namespace
 
 Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
-  const std::string common = scratch + "/" + common_name();
-  std::string parent = common;
+  std::string parent = scratch + "/" + common_name();
+  std::string own_name;
   bool is_taken = false;
   Status status = make_private(parent, is_taken);
-  if (is_taken && are_digits(run_id)) {
-    parent = common + "-" + run_id;
+  if (is_taken && home_of_one_run(run_id, own_name)) {
+    parent = scratch + "/" + own_name;
     const Status of_run = make_private(parent, is_taken);
     if (of_run.is_ok()) status = of_run;
   }

@@ -18,8 +18,8 @@ struct OpenDirectory {
 };
 
 /// Creates `<scratch>/megascope-<uid>/<run id>`, or takes the one that another rank of the run has created. Where something that is
-/// not private to this user has the name `megascope-<uid>`, the run gets a directory of its own, `megascope-<uid>-<16 hexadecimal
-/// digits>`: those of its run id, which nobody knows beforehand and which is the same on all ranks. Modes: 0700. Any thread.
+/// not private to this user has the name `megascope-<uid>`, the run gets a directory of its own, `megascope-<uid>.XXXXXX`: the
+/// letters follow from its run id, which nobody knows beforehand and which is the same on all ranks. Modes: 0700. Any thread.
 Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder);
 
 /// Removes a directory that make_scratch_folder() has created, if it is empty, and the run's own one above it.

@@ -93,7 +93,7 @@ Status Export::agree(Status mine) {
 }
 
 Status Export::check_folder() const {
-  for (const char* suffix : kSuffixes) {
+  for (const char* suffix : {".otf2", ".def", ""}) {  // the anchor first: its name is known best
     std::error_code error;
     const fs::file_status existing = fs::symlink_status(final_path(suffix), error);
     if (existing.type() == fs::file_type::not_found) continue;

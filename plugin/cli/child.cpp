@@ -40,16 +40,21 @@ sigset_t forwarded_set() {
   return set;
 }
 
-/// The forwarded signals that are not ignored already (as under nohup).
-void install_forwarding() {
+using Actions = std::array<struct sigaction, kForwarded.size()>;
+
+/// The forwarded signals that are not ignored already (as under nohup). before: what was to be done at them.
+void install_forwarding(Actions& before) {
   struct sigaction action {};
   action.sa_sigaction = forward;
   action.sa_flags = SA_SIGINFO;
-  for (const int signal : kForwarded) {
-    struct sigaction old {};
-    sigaction(signal, nullptr, &old);
-    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  for (std::size_t i = 0; i < kForwarded.size(); ++i) {
+    sigaction(kForwarded[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) sigaction(kForwarded[i], &action, nullptr);
   }
+}
+
+void remove_forwarding(const Actions& before) {
+  for (std::size_t i = 0; i < kForwarded.size(); ++i) sigaction(kForwarded[i], &before[i], nullptr);
 }
 
 std::vector<char*> arguments_of(const std::vector<std::string>& command) {
@@ -95,10 +100,11 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   const pid_t pid = fork();
   if (pid == 0) execute(command, settings, old_mask, failure[1]);
   const int fork_error = errno;
+  Actions before{};
   close(failure[1]);
   if (pid > 0) {
     child_pid = pid;
-    install_forwarding();
+    install_forwarding(before);
   }
   sigprocmask(SIG_SETMASK, &old_mask, nullptr);
   int error_number = 0;
@@ -111,6 +117,7 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   child_pid = 0;
+  remove_forwarding(before);
   if (count > 0) return start_error(command.front(), error_number);
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitBase + end.signal;

@@ -23,8 +23,8 @@ struct ChildEnd {
 };
 
 /// Starts `command` (searched in PATH) as a child and waits for its end. Signals sent to this
-/// process meanwhile go to the child; what the terminal sends to both is left to the child. An
-/// error when it could not be started.
+/// process meanwhile go to the child; what the terminal sends to both is left to the child.
+/// Afterwards signals do what they did before. An error when it could not be started.
 Status run_child(const std::vector<std::string>& command, const std::vector<Setting>& settings,
                  ChildEnd& end);
 

@@ -1,6 +1,8 @@
 #include "core/base/text.h"
 #include "core/config/environment.h"
 #include "core/config/options.h"
+#include "core/trace/reader.h"
+#include "core/trace/recover.h"
 #include "core/trace/run_folder.h"
 #include "exporters/report/nothing_recorded.h"
 #include "plugin/cli/child.h"
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits.h>
+#include <memory>
 #include <set>
 #include <system_error>
 #include <unistd.h>
@@ -110,12 +113,44 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
     say("there is no new run folder " + prefix + (kind == LauncherKind::kSrun ? "*" : ""));
 }
 
-/// The ranks did not get to writing what they have: killed, or without MPI_Finalize.
-void explain_empty(const std::set<std::string>& folders, const std::set<std::string>& before) {
+/// Processes may need a moment to end after their launcher; a trace is moved only when its process is gone.
+void wait_for_writers(const std::string& folder) {
+  constexpr int kMaxTries = 20;
+  constexpr useconds_t kPauseUs = 100'000;
+  trace::RunId id;
+  if (!trace::read_run_id(folder, id)) return;
+  const auto is_written = [](const std::string& path) {
+    std::unique_ptr<trace::TraceFile> file;
+    return trace::TraceFile::open(path, file).is_ok() && trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
+  };
+  for (int tries = 0; tries < kMaxTries && std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written); ++tries) usleep(kPauseUs);
+}
+
+/// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this node into the run directory. Ends in
+/// bounded time where the run directory does; ctrl-C ends it, and nothing is lost by that.
+void recover_cut_short(const std::string& folder) {
+  wait_for_writers(folder);
+  trace::RecoverResult result;
+  const Status status = trace::recover_run(folder, result);
+  for (const std::string& problem : result.problems) say(problem);
+  const std::string command = "`megascope recover " + shell_quoted(folder) + "`";
+  if (!status.is_ok()) {
+    say(folder + " has no trace yet: the program was killed or did not call MPI_Finalize; " + command + " on its nodes brings in what it left");
+    return;
+  }
+  const std::string of = shell_quoted(folder);
+  say("the run was cut short: recovered " + std::to_string(result.recovered.size()) + (result.recovered.size() == 1 ? " trace" : " traces") + " into " + folder +
+      "; see `megascope report " + of + "` and `megascope analyze " + of + "`");
+  const std::string missing = missing_ranks_text(result.ranks, result.world_size);
+  if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
+}
+
+/// Of the new run directories those without a report: rank 0 writes it last.
+void recover_all_cut_short(const std::set<std::string>& folders, const std::set<std::string>& before) {
   for (const std::string& folder : folders) {
-    if (before.contains(folder) || !trace::find_traces(folder).empty()) continue;
-    say(folder + " has no trace yet: the program was killed or did not call MPI_Finalize; `megascope recover " + shell_quoted(folder) +
-        "` on its nodes brings in what it left");
+    std::error_code error;
+    const bool is_run = fs::exists(fs::path(folder) / trace::kRunIdFile, error);
+    if (!before.contains(folder) && is_run && !fs::exists(fs::path(folder) / trace::kReportTextFile, error)) recover_cut_short(folder);
   }
 }
 
@@ -166,7 +201,7 @@ int run_command(const RunArguments& arguments) {
   }
   const std::set<std::string> after = folders_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
-  explain_empty(after, before);
+  recover_all_cut_short(after, before);
   end_like(end);
 }
 

@@ -246,6 +246,7 @@ void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, r
     report.step_talk = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
   }
   if (wants_verdict()) add_verdict(library_folder(), folder_, report);
+  else add_verdict_command(folder_, report);
   write_report(report);
 }
 
@@ -265,6 +266,16 @@ void Session::write_report(report::RunReport& report) {
   if (options_.values.report == config::ReportStyle::kShort) {
     complain("done; " + (folder_.empty() ? std::string("no run folder") : "report in " + folder_ + "/" + trace::kReportTextFile));
   }
+  say_how_to_annotate(report);
+}
+
+/// Timelines that are written while the ranks end have no waits and findings: nobody has seen all ranks' records then.
+void Session::say_how_to_annotate(const report::RunReport& report) {
+  const auto can_have = [](const report::ExportRow& row) { return row.format == "perfetto" || row.format == "chrome"; };
+  const auto timeline = std::ranges::find_if(report.exports, can_have);
+  if (timeline == report.exports.end() || facts_.world_size < 2 || options_.values.report == config::ReportStyle::kOff) return;
+  complain("the timeline with waits and findings: megascope export " + shell_quoted(folder_) + " --format " + timeline->format + " --out " +
+           shell_quoted(folder_ + "/findings"));
 }
 
 }  // namespace megascope::run

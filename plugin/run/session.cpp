@@ -200,7 +200,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
   return recorder_.get();
 }
 
-/// What is said if the program never calls MPI_Finalize, by one process of a node; and what earlier ones have left.
+/// What is written if the program never calls MPI_Finalize; and, now, what earlier ones have left.
 void Session::prepare_exit(bool has_trace) {
   constexpr std::uint64_t kMaxLeftBytes = std::uint64_t{1} << 30;
   if (is_first()) {
@@ -210,10 +210,9 @@ void Session::prepare_exit(bool has_trace) {
           "; `megascope recover --here` there brings them into their run directories");
     }
   }
-  if (facts_.is_without_mpi || !has_trace || !(is_first() || is_first_on_node())) return;
-  const std::string folder = folder_.empty() ? known_run_folder(options_.values) : folder_;
-  exit_line::set("the program ended without MPI_Finalize; `megascope recover " + (folder.empty() ? "--here" : shell_quoted(folder)) +
-                 "` makes the traces whole");
+  if (facts_.is_without_mpi || !has_trace) return;
+  exit_line::set("the program ended without MPI_Finalize; `megascope recover " + (folder_.empty() ? "--here" : shell_quoted(folder_)) +
+                 "` makes the traces whole", scratch_folder_);
 }
 
 /// On rank 0 the server; on all the part that answers it.

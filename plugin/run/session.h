@@ -68,6 +68,7 @@ class Session final : public Runtime, private RunPart {
   bool wants_verdict() const;
   void note_messages(Collective& collective, report::RunReport& report) const;
   void write_report(report::RunReport& report);
+  void say_how_to_annotate(const report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }
 
   std::mutex claim_mutex_;

@@ -31,13 +31,19 @@ Status make_verdict(const std::string& library_folder, const std::string& run_fo
   return status;
 }
 
+std::string command_for(const std::string& run_folder) { return "megascope analyze " + shell_quoted(run_folder); }
+
 }  // namespace
+
+void add_verdict_command(const std::string& run_folder, report::RunReport& report) {
+  if (!run_folder.empty() && can_be_judged(report)) report.verdict_command = command_for(run_folder);
+}
 
 void add_verdict(const std::string& library_folder, const std::string& run_folder, report::RunReport& report) {
   if (run_folder.empty() || !can_be_judged(report)) return;
   std::uint64_t call_count = 0;
   for (const report::RankRow& rank : report.ranks) call_count += rank.calls;
-  const std::string command = "megascope analyze " + shell_quoted(run_folder);
+  const std::string command = command_for(run_folder);
   if (call_count > kMostCalls || report.ranks.size() > kMostRanks) {
     report.verdict_command = command;
     return;

@@ -11,4 +11,7 @@ namespace megascope::run {
 /// whatever goes wrong there is a note.
 void add_verdict(const std::string& library_folder, const std::string& run_folder, report::RunReport& report);
 
+/// Puts only the command there, where nothing is to be started.
+void add_verdict_command(const std::string& run_folder, report::RunReport& report);
+
 }  // namespace megascope::run

@@ -42,6 +42,11 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     for (;;) pause();
   }
+  if (std::strcmp(what, "pause") == 0) {
+    std::puts("waiting");
+    std::fflush(stdout);
+    for (;;) pause();
+  }
   if (std::strcmp(what, "linger") == 0) {
     std::puts("waiting");
     std::fflush(stdout);

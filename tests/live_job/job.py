@@ -40,16 +40,17 @@ class Job:
                 self.said.set()
 
     def find_server(self):
-        """The port and the token that it says."""
+        """The port that it says, and the token from the file that it names."""
         until = time.monotonic() + 60
         while not self.said.wait(0.2) and time.monotonic() < until and self.process.poll() is None:
             pass
         if not self.said.is_set():
             raise AssertionError(f"nothing was said of a live view: {self.errors}")
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", "\n".join(self.errors))
+        found = re.search(r"live view: http://127\.0\.0\.1:(\d+)/; the address with its token is in (.+/live_url)$", "\n".join(self.errors), re.MULTILINE)
         if not found:
-            raise AssertionError(f"no URL: {self.errors}")
-        self.port, self.token = int(found[1]), found[2]
+            raise AssertionError(f"no address: {self.errors}")
+        url = pathlib.Path(found[2]).read_text(encoding="utf-8")
+        self.port, self.token = int(found[1]), re.fullmatch(rf"http://127\.0\.0\.1:{found[1]}/\?token=([0-9a-f]{{32}})\n", url)[1]
         return self
 
     def compat_place(self):

@@ -15,9 +15,12 @@ static int act(const char* what, const char* value) {
   if (strcmp(what, "wait") == 0) {  // for a line on standard input
     puts("waiting");
     fflush(stdout);
-    while (getchar() != '\n') {
-    }
-    return 0;
+    return getchar() == '\n' ? 0 : -1;
+  }
+  if (strcmp(what, "pause") == 0) {  // until it is killed
+    puts("waiting");
+    fflush(stdout);
+    for (;;) pause();
   }
   if (strcmp(what, "stderr") == 0) {  // its number goes to a data file
     close(STDERR_FILENO);
