@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/no_memory.h"
 
 namespace megascope::mpi {
@@ -20,7 +21,7 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uintptr_t, std::uint32_t>& known_sites() {
-  static auto* const map = new std::unordered_map<std::uintptr_t, std::uint32_t>;
+  static NeverDestroyed<std::unordered_map<std::uintptr_t, std::uint32_t>> map;
   return *map;
 }
 
@@ -84,7 +85,7 @@ int look_for_build_id(dl_phdr_info* module, std::size_t, void* to) {
     if (part.p_type != PT_NOTE) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put it
     const auto* notes = reinterpret_cast<const unsigned char*>(module->dlpi_addr + part.p_vaddr);
-    wanted.build_id = build_id_in(notes, part.p_memsz);
+    wanted.build_id = or_nothing([&] { return build_id_in(notes, part.p_memsz); });  // nothing is thrown through the loader
   }
   return 1;
 }

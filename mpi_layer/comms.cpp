@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
@@ -20,15 +21,15 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, CommState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, CommState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, CommState*>> map;
   return *map;
 }
 std::map<std::uint64_t, std::uint32_t>& repetition_counts() {
-  static auto* const map = new std::map<std::uint64_t, std::uint32_t>;
+  static NeverDestroyed<std::map<std::uint64_t, std::uint32_t>> map;
   return *map;
 }
 std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
-  static auto* const map = new std::map<std::vector<std::int32_t>, CommState*>;
+  static NeverDestroyed<std::map<std::vector<std::int32_t>, CommState*>> map;
   return *map;
 }
 /// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many there are of other worlds.

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
@@ -21,11 +22,11 @@ constexpr char kUnseenName[] = "(opening not seen)";
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, FileState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, FileState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, FileState*>> map;
   return *map;
 }
 std::unordered_map<std::string, FileId>& names() {
-  static auto* const map = new std::unordered_map<std::string, FileId>;
+  static NeverDestroyed<std::unordered_map<std::string, FileId>> map;
   return *map;
 }
 FileId g_next_id = 0;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
 #include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
@@ -21,11 +22,11 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, WinState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, WinState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, WinState*>> map;
   return *map;
 }
 std::map<std::vector<std::int32_t>, GroupId>& groups() {
-  static auto* const map = new std::map<std::vector<std::int32_t>, GroupId>;
+  static NeverDestroyed<std::map<std::vector<std::int32_t>, GroupId>> map;
   return *map;
 }
 WinId g_next_id = 0;
