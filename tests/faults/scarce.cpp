@@ -1,6 +1,8 @@
 // Calls of every family of MPI functions and every hook, in each of which one allocation of the library fails: the first, the second ...
-//   scarce PART MODE    PART: a name below, or "list"; MODE: one (one allocation fails), all (it and all later ones), start, end
-// Prints how many failed allocations the part came through.
+//   scarce PART MODE DIRECTORY [NUMBER]
+// PART: a name below, or start (MPI_Init), end (MPI_Finalize). MODE: one (one allocation fails), all (it and all later ones). DIRECTORY: for
+// files. NUMBER: only this allocation; 0, or none: each of the part in turn. `scarce list` prints the names.
+// Prints how many failed allocations the part came through, or with NUMBER how many allocations there were.
 #include <dlfcn.h>
 #include <megascope/megascope.h>
 #include <mpi.h>
@@ -346,7 +348,8 @@ int main(int argc, char** argv) {
   if (name == "start") std::printf("%ld allocations\n", g_disarm());
   long came_through = 0;
   for (const Part& part : kParts) {
-    if (name == part.name) came_through = run_all(part, mode == "all");
+    if (name != part.name) continue;
+    came_through = number == 0 ? run_all(part, mode == "all") : run(part, number, mode == "all");
   }
   p2p();
   if (name == "end") g_arm(number, mode == "all" ? 1 : 0);
