@@ -10,6 +10,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/never_destroyed.h"
+#include "mpi_layer/no_memory.h"
+
 namespace megascope::mpi {
 
 constinit bool g_wants_call_sites = false;
@@ -18,7 +21,7 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uintptr_t, std::uint32_t>& known_sites() {
-  static auto* const map = new std::unordered_map<std::uintptr_t, std::uint32_t>;
+  static NeverDestroyed<std::unordered_map<std::uintptr_t, std::uint32_t>> map;
   return *map;
 }
 
@@ -82,7 +85,7 @@ int look_for_build_id(dl_phdr_info* module, std::size_t, void* to) {
     if (part.p_type != PT_NOTE) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put it
     const auto* notes = reinterpret_cast<const unsigned char*>(module->dlpi_addr + part.p_vaddr);
-    wanted.build_id = build_id_in(notes, part.p_memsz);
+    wanted.build_id = or_nothing([&] { return build_id_in(notes, part.p_memsz); });  // nothing is thrown through the loader
   }
   return 1;
 }
@@ -106,14 +109,27 @@ CallSiteDefinition describe(std::uintptr_t return_address, std::uint32_t id) {
 
 }  // namespace
 
-std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept {
+namespace {
+
+std::uint32_t learn_site(std::uintptr_t return_address) {
   const std::lock_guard lock(g_mutex);
-  const auto [found, is_new] = known_sites().emplace(return_address, static_cast<std::uint32_t>(known_sites().size()));
-  if (is_new) {
-    if (Recorder* active = recorder()) active->define(describe(return_address, found->second));
-  }
-  thread.sites[(return_address ^ return_address >> 6) % MpiThread::kSiteSlots] = {return_address, found->second};
-  return found->second;
+  if (const auto known = known_sites().find(return_address); known != known_sites().end()) return known->second;
+  const auto id = static_cast<std::uint32_t>(known_sites().size());
+  const auto added = known_sites().emplace(return_address, id).first;
+  Recorder* const active = recorder();
+  const bool is_defined = active == nullptr || or_nothing([&] { return active->define(describe(return_address, id)); });
+  if (is_defined) return id;
+  known_sites().erase(added);
+  return kNoCallSite;
+}
+
+}  // namespace
+
+std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept {
+  std::uint32_t id = kNoCallSite;
+  or_nothing([&] { id = learn_site(return_address); });
+  if (id != kNoCallSite) thread.sites[(return_address ^ return_address >> 6) % MpiThread::kSiteSlots] = {return_address, id};
+  return id;
 }
 
 }  // namespace megascope::mpi

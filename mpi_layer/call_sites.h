@@ -12,7 +12,8 @@ namespace megascope::mpi {
 /// Written before recording begins.
 extern constinit bool g_wants_call_sites;
 
-/// The number of a place; defines it at first sight. Any thread.
+inline constexpr std::uint32_t kNoCallSite = 0xFFFFFFFF;
+/// The number of a place; defines it at first sight. kNoCallSite: memory ran out. Any thread.
 std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address) noexcept;
 
 /// Adds the place to the call being recorded: some ns when the thread has been there.
@@ -20,7 +21,7 @@ std::uint32_t call_site_slowly(MpiThread& thread, std::uintptr_t return_address)
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
   const MpiThread::SiteSlot& slot = thread.sites[(address ^ address >> 6) % MpiThread::kSiteSlots];
   const std::uint32_t id = slot.address == address ? slot.id : call_site_slowly(thread, address);
-  stage(thread, {.kind = FactKind::kCallSite, .request = id + 1});
+  if (id != kNoCallSite) stage(thread, {.kind = FactKind::kCallSite, .request = id + 1});
 }
 
 }  // namespace megascope::mpi

@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -19,15 +21,15 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, CommState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, CommState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, CommState*>> map;
   return *map;
 }
 std::map<std::uint64_t, std::uint32_t>& repetition_counts() {
-  static auto* const map = new std::map<std::uint64_t, std::uint32_t>;
+  static NeverDestroyed<std::map<std::uint64_t, std::uint32_t>> map;
   return *map;
 }
 std::map<std::vector<std::int32_t>, CommState*>& unseen_comms() {
-  static auto* const map = new std::map<std::vector<std::int32_t>, CommState*>;
+  static NeverDestroyed<std::map<std::vector<std::int32_t>, CommState*>> map;
   return *map;
 }
 /// Whom a window or file made out of our sight is on, in all likelihood. By members, and how many there are of other worlds.
@@ -39,6 +41,16 @@ CommState*& unseen_comm(const CommState& like) {
 CommId g_next_id = 0;
 MPI_Group g_world_group;
 
+/// Frees the group, also where memory runs out.
+std::vector<std::int32_t> take_world_ranks_of(MPI_Group group) {
+  struct Free {
+    MPI_Group group;
+    ~Free() { twin<Fn::Group_free>()(&group); }
+  };
+  const Free free{group};
+  return world_ranks_of(group);
+}
+
 /// False: MPI says that it is none. No lock may be held: the application may leave MPI's calls by longjmp, from a handler of
 /// errors or signals.
 bool ask_members(MPI_Comm comm, CommState& state) {
@@ -49,16 +61,14 @@ bool ask_members(MPI_Comm comm, CommState& state) {
     return false;
   }
   state.is_inter = is_inter != 0;
-  state.members = world_ranks_of(group);
-  twin<Fn::Group_free>()(&group);
+  state.members = take_world_ranks_of(group);
   state.foreign_count = state.size - static_cast<std::int32_t>(state.members.size());
   if (!state.is_inter) return true;
   if (twin<Fn::Comm_remote_size>()(comm, &state.remote_size) != MPI_SUCCESS ||
       twin<Fn::Comm_remote_group>()(comm, &group) != MPI_SUCCESS) {
     return false;
   }
-  state.remote_members = world_ranks_of(group);
-  twin<Fn::Group_free>()(&group);
+  state.remote_members = take_world_ranks_of(group);
   state.foreign_count += state.remote_size - static_cast<std::int32_t>(state.remote_members.size());
   return true;
 }
@@ -72,23 +82,26 @@ void define_remote(CommDefinition& definition, const CommState& state) {
   definition.remote_members = {{.first = 0, .stride = 1, .count = state.foreign_count}};
 }
 
+/// The communicator stays unknown to the trace where memory runs out.
 void define(CommState* state, CommKind kind, CommId parent) {
   Recorder* active = recorder();
   if (active == nullptr) return;
-  state->id = g_next_id++;
-  state->is_told = state->foreign_count == 0;
-  CommDefinition definition{.id = state->id, .parent = parent, .global_name = state->global_name, .kind = kind,
+  CommDefinition definition{.id = g_next_id, .parent = parent, .global_name = state->global_name, .kind = kind,
                             .name = state->name, .my_rank = state->rank, .members = compress(state->members),
                             .remote_members = compress(state->remote_members)};
-  if (!state->is_told) define_remote(definition, *state);
-  active->define(definition);
+  const bool is_told = state->foreign_count == 0;
+  if (!is_told) define_remote(definition, *state);
+  if (!active->define(definition)) return;
+  state->id = g_next_id++;
+  state->is_told = is_told;
 }
 
 void publish(std::uint64_t key, CommState* state, CommKind kind, CommId parent) {
   if (recorder() == nullptr) return;
-  define(state, kind, parent);
-  states()[key] = state;
+  CommState*& slot = states()[key];
+  slot = state;
   g_comm_generation.fetch_add(1, std::memory_order_relaxed);
+  or_nothing([&] { define(state, kind, parent); });
 }
 
 std::int32_t leader_of(const CommState& state) {
@@ -97,18 +110,20 @@ std::int32_t leader_of(const CommState& state) {
   return leader;
 }
 
-void register_comm(MPI_Comm comm, CommState* state, const CommOrigin& origin) {
+/// Call with the lock. The state is kept for ever, if it is published.
+CommState* register_comm(MPI_Comm comm, std::unique_ptr<CommState> state, const CommOrigin& origin) {
   const auto leader = static_cast<std::uint64_t>(leader_of(*state));
   state->global_name = mix(mix(origin.name_seed, leader), 1);
   state->name = std::string(origin.function) + " #" + std::to_string(origin.ordinal);
   if (origin.parent != nullptr) state->name += " of " + origin.parent->name;
   const CommId parent = origin.parent != nullptr ? origin.parent->id : kNoComm;
-  publish(key_of(comm), state, state->is_inter ? CommKind::kInter : CommKind::kIntra, parent);
+  publish(key_of(comm), state.get(), state->is_inter ? CommKind::kInter : CommKind::kIntra, parent);
+  return state.release();
 }
 
 }  // namespace
 
-std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept {
+std::vector<std::int32_t> world_ranks_of(MPI_Group group) {
   int size = 0;
   twin<Fn::Group_size>()(group, &size);
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
@@ -152,36 +167,45 @@ CommState* known_comm(MPI_Comm comm) {
 
 }  // namespace
 
-CommState* find_comm(MPI_Comm comm) noexcept {
-  if (comm == g_handles.comm_null || comm == MPI_Comm{}) return nullptr;
-  if (CommState* known = known_comm(comm); known != nullptr) return known;
-  auto state = std::make_unique<CommState>();  // made out of our sight, by a library that calls PMPI; or none at all
+namespace {
+
+/// Made out of our sight, by a library that calls PMPI; or none at all.
+CommState* learn_comm(MPI_Comm comm) {
+  auto state = std::make_unique<CommState>();
   if (!ask_members(comm, *state)) return nullptr;
   const std::lock_guard lock(g_mutex);
   if (const auto found = states().find(key_of(comm)); found != states().end()) return found->second;
   const std::uint64_t seed = mix(hash_ranks(state->members), hash_ranks(state->remote_members));
   const std::uint32_t ordinal = repetition_counts()[mix(seed, hash_text("unseen"))]++;
-  register_comm(comm, state.get(), {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
-  return state.release();
+  return register_comm(comm, std::move(state), {"unknown origin", nullptr, mix(seed, ordinal), ordinal + 1});
 }
 
-CommState& comm_of_unseen(MPI_Group group) noexcept {
-  auto* state = new CommState;
+CommState* learn_comm_of(MPI_Group group) {
+  auto state = std::make_unique<CommState>();
   twin<Fn::Group_rank>()(group, &state->rank);
   twin<Fn::Group_size>()(group, &state->size);
   state->members = world_ranks_of(group);
   state->foreign_count = state->size - static_cast<std::int32_t>(state->members.size());
   const std::lock_guard lock(g_mutex);
   CommState*& known = unseen_comm(*state);
-  if (known != nullptr) {
-    delete state;
-    return *known;
-  }
-  known = state;
+  if (known != nullptr) return known;
   state->global_name = mix(hash_ranks(state->members), hash_text("unseen"));
   state->name = "unknown communicator #" + std::to_string(unseen_comms().size());
-  define(state, CommKind::kIntra, kNoComm);
-  return *state;
+  known = state.release();
+  define(known, CommKind::kIntra, kNoComm);
+  return known;
+}
+
+}  // namespace
+
+CommState* find_comm(MPI_Comm comm) noexcept {
+  if (comm == g_handles.comm_null || comm == MPI_Comm{}) return nullptr;
+  if (CommState* known = known_comm(comm); known != nullptr) return known;
+  return or_nothing([comm] { return learn_comm(comm); });
+}
+
+CommState* comm_of_unseen(MPI_Group group) noexcept {
+  return or_nothing([group] { return learn_comm_of(group); });
 }
 
 CommState* comm_state_slowly(MpiThread& thread, MPI_Comm comm) noexcept {
@@ -225,56 +249,78 @@ CommOrigin collective_origin(const char* function, CommState* parent) noexcept {
 CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash, int tag) noexcept {
   std::uint64_t seed = mix(mix(hash_text(function), members_hash), static_cast<std::uint64_t>(tag));
   if (parent != nullptr) seed = mix(seed, parent->global_name);
-  const std::lock_guard lock(g_mutex);
-  const std::uint32_t count = ++repetition_counts()[seed];
+  const std::uint32_t count = or_nothing([seed] {
+    const std::lock_guard lock(g_mutex);
+    return ++repetition_counts()[seed];
+  });
   return {function, parent, mix(seed, count), count};
 }
 
-void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
-  if (comm == g_handles.comm_null) return;
-  auto* state = new CommState;
-  ask_members(comm, *state);
+std::uint64_t hash_of_members(MPI_Group group) noexcept {
+  return or_nothing([group] { return hash_ranks(world_ranks_of(group)); });
+}
+
+namespace {
+
+/// Registers a communicator that was just made, and adds the fact. state: its members.
+void adopt(MpiThread& thread, MPI_Comm comm, std::unique_ptr<CommState> state, const CommOrigin& origin) {
+  CommState* registered = nullptr;
   {
     const std::lock_guard lock(g_mutex);
-    register_comm(comm, state, origin);
+    registered = register_comm(comm, std::move(state), origin);
   }
-  if (state->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = state->id});
+  if (registered->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = registered->id});
+}
+
+std::unique_ptr<CommState> members_like(const CommState& parent) {
+  auto state = std::make_unique<CommState>();
+  state->rank = parent.rank;
+  state->size = parent.size;
+  state->remote_size = parent.remote_size;
+  state->is_inter = parent.is_inter;
+  state->members = parent.members;
+  state->remote_members = parent.remote_members;
+  state->foreign_count = parent.foreign_count;
+  return state;
+}
+
+}  // namespace
+
+void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
+  if (comm == g_handles.comm_null) return;
+  or_nothing([&] {
+    auto state = std::make_unique<CommState>();
+    ask_members(comm, *state);
+    adopt(thread, comm, std::move(state), origin);
+  });
 }
 
 void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
   if (comm == g_handles.comm_null || origin.parent == nullptr) return;
-  auto* state = new CommState;
-  state->rank = origin.parent->rank;
-  state->size = origin.parent->size;
-  state->remote_size = origin.parent->remote_size;
-  state->is_inter = origin.parent->is_inter;
-  state->members = origin.parent->members;
-  state->remote_members = origin.parent->remote_members;
-  state->foreign_count = origin.parent->foreign_count;
-  {
-    const std::lock_guard lock(g_mutex);
-    register_comm(comm, state, origin);
-  }
-  if (state->id != kNoComm) stage(thread, {.kind = FactKind::kCommCreated, .comm = state->id});
+  or_nothing([&] { adopt(thread, comm, members_like(*origin.parent), origin); });
 }
 
 void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local, int tag) noexcept {
   if (comm == g_handles.comm_null) return;
-  CommState sides;
-  ask_members(comm, sides);
-  const std::uint64_t mine = hash_ranks(sides.members);
-  const std::uint64_t theirs = hash_ranks(sides.remote_members);
-  CommOrigin origin = group_origin(function, nullptr, mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
-  origin.parent = local;
-  adopt_comm(thread, comm, origin);
+  or_nothing([&] {
+    CommState sides;
+    ask_members(comm, sides);
+    const std::uint64_t mine = hash_ranks(sides.members);
+    const std::uint64_t theirs = hash_ranks(sides.remote_members);
+    CommOrigin origin = group_origin(function, nullptr, mix(std::min(mine, theirs), std::max(mine, theirs)), tag);
+    origin.parent = local;
+    adopt_comm(thread, comm, origin);
+  });
 }
 
 void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept {
   if (comm == g_handles.comm_null) return;
-  CommState sides;
-  ask_members(comm, sides);
-  if (sides.foreign_count > 0) return adopt_comm(thread, comm, origin);
-  adopt_intercomm(thread, comm, "connection", origin.parent, 0);
+  or_nothing([&] {
+    CommState sides;
+    ask_members(comm, sides);
+    if (sides.foreign_count > 0) adopt_comm(thread, comm, origin);
+    else adopt_intercomm(thread, comm, "connection", origin.parent, 0);
+  });
 }
 
 void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept {
@@ -291,9 +337,12 @@ void forget_comm(std::uint64_t key, const CommState& freed) noexcept {
 }
 
 void rename_comm(CommState& state, const char* name) noexcept {
-  const std::lock_guard lock(g_mutex);
-  state.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
-  if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, state.name);
+  or_nothing([&] {
+    std::string kept(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));  // what MPI keeps of it. MPI-4.1 §7.8
+    const std::lock_guard lock(g_mutex);
+    state.name = std::move(kept);
+    if (Recorder* active = recorder(); active != nullptr && state.id != kNoComm) active->rename_comm(state.id, state.name);
+  });
 }
 
 }  // namespace megascope::mpi

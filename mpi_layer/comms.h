@@ -56,8 +56,8 @@ void define_predefined_comms();
 CommState* find_comm(MPI_Comm comm) noexcept;
 
 /// A communicator with the group's members, when theirs is not known: the world, else one that stands for all such. Members
-/// of other worlds are only counted.
-CommState& comm_of_unseen(MPI_Group group) noexcept;
+/// of other worlds are only counted. nullptr: memory ran out.
+CommState* comm_of_unseen(MPI_Group group) noexcept;
 
 /// Moves when a handle has become free: what threads remember is void.
 extern std::atomic<std::uint64_t> g_comm_generation;
@@ -128,6 +128,8 @@ void rename_comm(CommState& state, const char* name) noexcept;
 
 std::uint64_t hash_ranks(const std::vector<std::int32_t>& ranks) noexcept;
 /// World ranks of a group's members, those of other worlds left out.
-std::vector<std::int32_t> world_ranks_of(MPI_Group group) noexcept;
+std::vector<std::int32_t> world_ranks_of(MPI_Group group);
+/// hash_ranks() of these; 0 where memory ran out.
+std::uint64_t hash_of_members(MPI_Group group) noexcept;
 
 }  // namespace megascope::mpi

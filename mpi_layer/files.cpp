@@ -1,12 +1,14 @@
 #include "mpi_layer/files.h"
 
 #include <cstring>
+#include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -20,11 +22,11 @@ constexpr char kUnseenName[] = "(opening not seen)";
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, FileState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, FileState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, FileState*>> map;
   return *map;
 }
 std::unordered_map<std::string, FileId>& names() {
-  static auto* const map = new std::unordered_map<std::string, FileId>;
+  static NeverDestroyed<std::unordered_map<std::string, FileId>> map;
   return *map;
 }
 FileId g_next_id = 0;
@@ -53,22 +55,24 @@ std::string bounded(const char* name) { return name != nullptr ? std::string(nam
 bool define(FileDefinition definition, FileId& id) {
   Recorder* active = recorder();
   if (active == nullptr) return false;
-  definition.id = id = g_next_id++;
-  active->define(definition);
+  definition.id = g_next_id;
+  if (!active->define(definition)) return false;
+  id = g_next_id++;
   return true;
 }
 
 FileState* publish(MPI_File file, const FileDefinition& definition) {
-  auto* state = new FileState;
+  auto state = std::make_unique<FileState>();
   state->comm = definition.comm;
   const std::lock_guard lock(g_mutex);
+  FileState*& slot = states()[key_of(file)];
   if (!define(definition, state->id)) {
-    delete state;
+    states().erase(key_of(file));
     return nullptr;
   }
-  states()[key_of(file)] = state;
+  slot = state.release();
   g_file_generation.fetch_add(1, std::memory_order_release);
-  return state;
+  return slot;
 }
 
 FileState* find(std::uint64_t key) {
@@ -93,7 +97,9 @@ FileState* file_state_slowly(MpiThread& thread, MPI_File file) noexcept {
 
 FileState* adopt_file(MPI_File file, CommState& comm, const char* name, int amode) noexcept {
   const std::uint64_t global_name = mix(mix(hash_text("MPI_File_open"), comm.global_name), comm.file_open_count);
-  return publish(file, {.comm = comm.id, .global_name = global_name, .mode = mode_of(amode), .name = bounded(name)});
+  return or_nothing([&] {
+    return publish(file, {.comm = comm.id, .global_name = global_name, .mode = mode_of(amode), .name = bounded(name)});
+  });
 }
 
 FileState* adopt_unseen_file(MPI_File file) noexcept {
@@ -102,10 +108,10 @@ FileState* adopt_unseen_file(MPI_File file) noexcept {
   twin<Fn::File_get_amode>()(file, &amode);
   MPI_Group group = g_handles.group_null;
   twin<Fn::File_get_group>()(file, &group);
-  const std::uint64_t members = hash_ranks(world_ranks_of(group));
+  const std::uint64_t members = hash_of_members(group);
   twin<Fn::Group_free>()(&group);
   const std::uint64_t global_name = mix(mix(hash_text(kUnseenName), members), g_unseen_count++);
-  return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName});
+  return or_nothing([&] { return publish(file, {.global_name = global_name, .mode = mode_of(amode), .name = kUnseenName}); });
 }
 
 void forget_file(std::uint64_t key, const FileState& closed) noexcept {
@@ -116,12 +122,14 @@ void forget_file(std::uint64_t key, const FileState& closed) noexcept {
 }
 
 FileId file_by_name(const char* name) noexcept {
-  const std::string text = bounded(name);
-  const std::lock_guard lock(g_mutex);
-  const auto found = names().find(text);
-  if (found != names().end()) return found->second;
   FileId id = kNoFile;
-  if (define({.global_name = hash_text(text.c_str()), .name = text}, id)) names().emplace(text, id);
+  or_nothing([&] {
+    const std::string text = bounded(name);
+    const std::lock_guard lock(g_mutex);
+    const auto [found, is_new] = names().emplace(text, kNoFile);
+    if (found->second == kNoFile) (void)define({.global_name = hash_text(text.c_str()), .name = text}, found->second);
+    id = found->second;
+  });
   return id;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/scarce_memory.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
 #include "mpi_layer/board.h"
@@ -35,11 +36,16 @@ std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
 
 bool has_seen_start() noexcept { return g_has_seen_start; }
 
-bool before_init() noexcept {
-  g_has_seen_start = true;
-  if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
+namespace {
+
+/// Without memory the program runs unrecorded, and this is said if that is possible.
+void say_no_memory(const char* what) noexcept {
+  without_throwing([what] { runtime().complain(what); }, [] {});
+}
+
+/// What precedes PMPI_Init. Throws when memory runs out, before other ranks learn of this one.
+void prepare() {
   const std::uint64_t begin = clock::tsc_ticks();
-  resolve_twins();
   const Status library = check_mpi_library();
   g_passes_on = !library.is_ok();
   const bool is_wanted = runtime().prepare(&select_functions);
@@ -49,6 +55,18 @@ bool before_init() noexcept {
   if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty()) runtime().complain(line);
   if (g_is_prepared) announce_presence(runtime().own_run_id());
   if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
+}
+
+}  // namespace
+
+bool before_init() noexcept {
+  g_has_seen_start = true;
+  if (g_is_prepared) return false;  // a Fortran procedure that calls the C function
+  resolve_twins();
+  without_throwing(&prepare, [] {
+    g_is_prepared = false;
+    say_no_memory("memory ran out before MPI started: nothing is recorded");
+  });
   return g_is_prepared;
 }
 
@@ -126,11 +144,11 @@ StartFacts start_facts(std::uint64_t enter_ticks) {
 
 }  // namespace
 
-void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
+namespace {
+
+void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   const std::uint64_t begin = now();
   share_notices();
-  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
-  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
   StartFacts facts = start_facts(enter_ticks);
   const std::uint64_t alone_ns = clock::monotonic_ns();
   find_others();
@@ -150,6 +168,19 @@ void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept 
   if (leaves_out_messages()) recorder->note_message_gaps();
   record_start(interface, fn, enter_ticks);
   recorder->add_overhead(now() - begin + g_prepare_ticks);
+}
+
+}  // namespace
+
+void after_init(Interface interface, Fn fn, std::uint64_t enter_ticks) noexcept {
+  twin<Fn::Comm_rank>()(g_handles.comm_world, &g_world_rank);
+  twin<Fn::Comm_size>()(g_handles.comm_world, &g_world_size);
+  // Of several ranks one that does not take part in what all do would make the others wait for ever.
+  if (g_world_size > 1) return start_recording(interface, fn, enter_ticks);
+  without_throwing([&] { start_recording(interface, fn, enter_ticks); }, [] {
+    close_recording();
+    say_no_memory("memory ran out in MPI_Init: nothing is recorded");
+  });
 }
 
 namespace {
@@ -184,7 +215,10 @@ void before_finalize(Interface interface) noexcept {
   Recorder* const active = recorder();
   if (active != nullptr) end_calls(*active, interface);
   else if (g_step_control != nullptr) g_step_control->finish();
-  if (active != nullptr) runtime().end(g_world, g_company);
+  if (active != nullptr && g_world_size > 1) runtime().end(g_world, g_company);
+  else if (active != nullptr) {
+    without_throwing([] { runtime().end(g_world, g_company); }, [] { say_no_memory("memory ran out in MPI_Finalize: there is no report"); });
+  }
   delete std::exchange(g_clock_sync, nullptr);
   delete std::exchange(g_world, nullptr);
   leave_company();

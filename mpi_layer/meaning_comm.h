@@ -79,8 +79,7 @@ struct GroupCreation : Also<About, "new communicator"> {
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm, MPI_Group group, int tag,
                        MPI_Comm* result) noexcept {
     if (rc != MPI_SUCCESS) return;
-    const std::uint64_t members = hash_ranks(world_ranks_of(group));
-    adopt_comm(thread, *result, group_origin(mpi_name(Fn::Comm_create_group), call.state, members, tag));
+    adopt_comm(thread, *result, group_origin(mpi_name(Fn::Comm_create_group), call.state, hash_of_members(group), tag));
   }
 };
 struct Bridge : Also<About, "new communicator"> {

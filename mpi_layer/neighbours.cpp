@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "mpi_layer/comms.h"
+#include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -45,16 +46,20 @@ void ask_distributed_graph(MPI_Comm comm, Neighbours& to) {
 }  // namespace
 
 const Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noexcept {
+  static const Neighbours nothing{};  // where memory ran out: asked again at the next call
   if (const Neighbours* known = state.neighbours.load(std::memory_order_acquire)) return *known;
-  auto asked = std::make_unique<Neighbours>();
-  int topology = MPI_UNDEFINED;
-  if (!state.is_inter) twin<Fn::Topo_test>()(comm, &topology);
-  if (topology == MPI_CART) ask_grid(comm, *asked);
-  if (topology == MPI_GRAPH) ask_graph(comm, state.rank, *asked);
-  if (topology == MPI_DIST_GRAPH) ask_distributed_graph(comm, *asked);
-  const Neighbours* none = nullptr;
-  if (state.neighbours.compare_exchange_strong(none, asked.get())) return *asked.release();  // kept like the state
-  return *none;
+  const Neighbours* const asked = or_nothing([&]() -> const Neighbours* {
+    auto made = std::make_unique<Neighbours>();
+    int topology = MPI_UNDEFINED;
+    if (!state.is_inter) twin<Fn::Topo_test>()(comm, &topology);
+    if (topology == MPI_CART) ask_grid(comm, *made);
+    if (topology == MPI_GRAPH) ask_graph(comm, state.rank, *made);
+    if (topology == MPI_DIST_GRAPH) ask_distributed_graph(comm, *made);
+    const Neighbours* none = nullptr;
+    if (state.neighbours.compare_exchange_strong(none, made.get())) return made.release();  // kept like the state
+    return none;
+  });
+  return asked != nullptr ? *asked : nothing;
 }
 
 }  // namespace megascope::mpi

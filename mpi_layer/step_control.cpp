@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/no_cancel.h"
+#include "core/base/scarce_memory.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/requests.h"
 #include "core/lifecycle/runtime.h"
@@ -44,6 +45,10 @@ void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
   const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
   const std::uint64_t next_ns = g_step_control->pulse();
   thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(static_cast<double>(next_ns) * ticks_per_ns);
+}
+
+void complain(const char* what, const char* reason = "") noexcept {
+  without_throwing([&] { runtime().complain(std::string(what) + reason); }, [] {});  // without memory unsaid
 }
 
 /// An answer is to leave: as far as MPI may be called in a hook.
@@ -107,7 +112,7 @@ bool StepControl::may_talk() const noexcept {
 
 bool StepControl::may_begin() noexcept {
   if (!is_right_thread() && !std::exchange(has_complained_, true)) {
-    runtime().complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the beginning of a step may not call MPI"
+    complain(thread_level_ == 2 ? "no statistics over all ranks: at MPI_THREAD_SERIALIZED the beginning of a step may not call MPI"
                                           : "no statistics over all ranks of steps that another thread begins than the one that may call MPI");
   }
   return may_talk();
@@ -251,7 +256,7 @@ void StepControl::hear(std::uint64_t number) noexcept {
 void StepControl::stop(const char* reason) noexcept {
   has_stopped_ = true;
   port_.stop(reason);
-  runtime().complain(std::string("no more statistics over all ranks, and no more decisions: ") + reason);
+  complain("no more statistics over all ranks, and no more decisions: ", reason);
 }
 
 /// The greatest, or the sum, of all ranks' numbers. Nothing: somewhere it is not sound, and nobody goes on.

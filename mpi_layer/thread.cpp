@@ -15,6 +15,7 @@
 #include "core/base/wiped_memory.h"
 #include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
+#include "mpi_layer/no_memory.h"
 #include "mpi_layer/selection.h"
 
 namespace megascope::mpi {
@@ -52,8 +53,8 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
   const std::lock_guard lock(g_threads_mutex);
-  g_threads.push_back(thread);
-  return thread;
+  const bool is_noted = or_nothing([thread] { return g_threads.push_back(thread), true; });
+  return is_noted ? thread : nullptr;  // one that nobody can close
 }
 
 bool is_mpi_or_us(std::string_view path) {
@@ -68,7 +69,8 @@ int collect_code(dl_phdr_info* info, std::size_t, void* code) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    static_cast<MpiCode*>(code)->ranges.push_back({begin, begin + segment.p_memsz});
+    auto& ranges = static_cast<MpiCode*>(code)->ranges;
+    or_nothing([&] { ranges.push_back({begin, begin + segment.p_memsz}); });  // nothing is thrown through the loader
   }
   return 0;
 }
@@ -171,7 +173,7 @@ bool is_mpi_code(const void* return_address) noexcept {
   unsigned long long load_count = 0;
   dl_iterate_phdr(read_load_count, &load_count);
   if (load_count == code->load_count) return false;
-  learn_mpi_code();
+  or_nothing([] { learn_mpi_code(); });
   return is_in(*g_mpi_code.load(std::memory_order_acquire), address);
 }
 

@@ -2,12 +2,15 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/never_destroyed.h"
 #include "mpi_layer/hash.h"
+#include "mpi_layer/no_memory.h"
 #include "mpi_layer/twins.h"
 
 namespace megascope::mpi {
@@ -19,11 +22,11 @@ namespace {
 
 std::mutex g_mutex;
 std::unordered_map<std::uint64_t, WinState*>& states() {
-  static auto* const map = new std::unordered_map<std::uint64_t, WinState*>;
+  static NeverDestroyed<std::unordered_map<std::uint64_t, WinState*>> map;
   return *map;
 }
 std::map<std::vector<std::int32_t>, GroupId>& groups() {
-  static auto* const map = new std::map<std::vector<std::int32_t>, GroupId>;
+  static NeverDestroyed<std::map<std::vector<std::int32_t>, GroupId>> map;
   return *map;
 }
 WinId g_next_id = 0;
@@ -31,17 +34,18 @@ WinId g_next_id = 0;
 WinState* publish(MPI_Win window, CommState& comm, WindowDefinition definition) {
   Recorder* active = recorder();
   if (active == nullptr) return nullptr;
-  auto* state = new WinState;
+  auto state = std::make_unique<WinState>();
   state->comm = &comm;
   const std::lock_guard lock(g_mutex);
-  if (comm.is_told) {
-    definition.id = state->id = g_next_id++;
-    definition.comm = comm.id;
-    active->define(definition);
-  }
-  states()[key_of(window)] = state;
+  WinState*& slot = states()[key_of(window)];
+  slot = state.get();
   g_window_generation.fetch_add(1, std::memory_order_relaxed);
-  return state;
+  if (comm.is_told) {
+    definition.id = g_next_id;
+    definition.comm = comm.id;
+    if (active->define(definition)) state->id = g_next_id++;
+  }
+  return state.release();
 }
 
 template <class Value>
@@ -83,6 +87,7 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
 }
 
 WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, const WindowMaking& making) noexcept {
+  return or_nothing([&] {
   WindowDefinition definition;
   definition.global_name = mix(mix(hash_text("window"), comm.global_name), ordinal);
   definition.flavor = making.flavor;
@@ -90,19 +95,23 @@ WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, c
   definition.displacement_bytes = making.displacement_bytes;
   definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " + comm.name;
   return publish(window, comm, std::move(definition));
+  });
 }
 
 WinState* learn_window(MPI_Win window) noexcept {
   if (window == g_handles.win_null || window == MPI_Win{}) return nullptr;
   MPI_Group group;
   if (twin<Fn::Win_get_group>()(window, &group) != MPI_SUCCESS) return nullptr;
-  CommState& comm = comm_of_unseen(group);
+  CommState* const found = comm_of_unseen(group);
   twin<Fn::Group_free>()(&group);
+  if (found == nullptr) return nullptr;
+  CommState& comm = *found;
   std::uint32_t ordinal = 0;
   {
     const std::lock_guard lock(g_mutex);
     ordinal = comm.unseen_window_count++;
   }
+  return or_nothing([&] {
   WindowDefinition definition;
   definition.global_name = mix(mix(hash_text("unseen window"), comm.global_name), ordinal);
   definition.flavor = flavor_of(attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
@@ -110,6 +119,7 @@ WinState* learn_window(MPI_Win window) noexcept {
   definition.displacement_bytes = static_cast<std::uint32_t>(attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
   definition.name = "unknown origin #" + std::to_string(ordinal + 1) + " of " + comm.name;
   return publish(window, comm, std::move(definition));
+  });
 }
 
 void forget_window(std::uint64_t key, const WinState& freed) noexcept {
@@ -122,26 +132,38 @@ void forget_window(std::uint64_t key, const WinState& freed) noexcept {
 void rename_window(const WinState& state, const char* name) noexcept {
   Recorder* active = recorder();
   if (active == nullptr || state.id == kNoWin) return;
-  active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1)));  // what MPI keeps. MPI-4.1 §7.8
+  or_nothing([&] { active->rename_window(state.id, std::string(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1))); });  // what MPI keeps. MPI-4.1 §7.8
 }
+
+namespace {
+
+GroupId learn_group(MPI_Group group) {
+  int size = 0;
+  twin<Fn::Group_size>()(group, &size);
+  const std::vector<std::int32_t> members = world_ranks_of(group);
+  Recorder* active = recorder();
+  if (active == nullptr || members.size() != static_cast<std::size_t>(size)) return kNoGroup;
+  const std::lock_guard lock(g_mutex);
+  const auto [found, is_new] = groups().emplace(members, static_cast<GroupId>(groups().size()));
+  if (!is_new) return found->second;
+  const bool is_defined = or_nothing([&, id = found->second] { return active->define(GroupDefinition{.id = id, .members = compress(members)}); });
+  if (is_defined) return found->second;
+  groups().erase(found);
+  return kNoGroup;
+}
+
+}  // namespace
 
 GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {
   if (group == g_handles.group_null || group == MPI_Group{}) return kNoGroup;  // MPI will say so
   const std::uint64_t generation = g_group_generation.load(std::memory_order_relaxed);
   MpiThread::GroupSlot& slot = thread.group;
   if (slot.key == key_of(group) && slot.generation == generation) return slot.id;
-  int size = 0;
-  twin<Fn::Group_size>()(group, &size);
-  const std::vector<std::int32_t> members = world_ranks_of(group);
   GroupId id = kNoGroup;
-  Recorder* active = recorder();
-  if (active != nullptr && members.size() == static_cast<std::size_t>(size)) {
-    const std::lock_guard lock(g_mutex);
-    const auto [found, is_new] = groups().emplace(members, static_cast<GroupId>(groups().size()));
-    if (is_new) active->define(GroupDefinition{.id = found->second, .members = compress(members)});
-    id = found->second;
-  }
-  slot = {key_of(group), generation, id};
+  or_nothing([&] {
+    id = learn_group(group);
+    slot = {key_of(group), generation, id};
+  });
   return id;
 }
 

@@ -55,8 +55,13 @@ bool EventBuffer::next_chunk() noexcept {
     if (aside_.chunk == nullptr) count_dropped(calls);
     return begin_chunk(discard_);
   }
-  kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes, calls});
-  return begin_chunk(replace_full());
+  const bool is_noted = recorder_.guarded([&] {
+    kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes, calls});
+    return true;
+  });
+  if (is_noted) return begin_chunk(replace_full());
+  count_dropped(calls);  // its place cannot be kept: begun anew, its records are lost
+  return begin_chunk(chunk_);
 }
 
 /// Makes an empty chunk of it. A kill finds it as it was, or empty with the call that the thread is in.
@@ -99,8 +104,12 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
   if (chunk_->chunk_bytes < bytes) {
     if (trace::ChunkHeader* larger = recorder_.acquire_chunk(bytes, bytes)) return move_on(larger);
   }
-  Status status;
-  const trace::ChunkStore::Offset copy = store.append_copy(chunk_, status);
+  trace::ChunkStore::Offset copy = 0;
+  const Status status = status_of([&] {
+    Status result;
+    copy = store.append_copy(chunk_, result);
+    return result;
+  });
   if (copy != 0) {
     kept_.back().offset = copy;
     return chunk_;
@@ -122,7 +131,7 @@ trace::ChunkHeader* EventBuffer::replace_full() noexcept {
 trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
   const trace::PendingCall pending = chunk_->pending[0];
   chunk_->pending[0] = {};
-  const Status status = recorder_.store_.release(chunk_);
+  const Status status = status_of([&] { return recorder_.store_.release(chunk_); });
   if (!status.is_ok()) {
     recorder_.note_storage(status);
     count_dropped(kept_.back().calls);
@@ -139,7 +148,7 @@ bool EventBuffer::give_up_oldest() noexcept {
   kept_.pop_back();
   Status status;
   while (!kept_.empty() && kept_.front().bytes != current.bytes) {
-    status.update(store.clear(chunk_, kept_.front().offset, kept_.front().bytes));
+    status.update(status_of([&] { return store.clear(chunk_, kept_.front().offset, kept_.front().bytes); }));
     count_dropped(kept_.front().calls);
     kept_.pop_front();
   }
@@ -149,9 +158,9 @@ bool EventBuffer::give_up_oldest() noexcept {
   }
   const Kept oldest = kept_.front();
   kept_.pop_front();
-  status.update(store.overwrite(chunk_, oldest.offset));
+  status.update(status_of([&] { return store.overwrite(chunk_, oldest.offset); }));
   count_dropped(oldest.calls);
-  kept_.push_back({oldest.offset, oldest.bytes, current.calls});
+  (void)recorder_.guarded([&] { kept_.push_back({oldest.offset, oldest.bytes, current.calls}); });
   recorder_.note_storage(status);
   return status.is_ok();
 }
@@ -173,7 +182,7 @@ trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
 
 void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
   lost_ += calls;
-  recorder_.count_loss(recorder_.storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage, calls);
+  recorder_.count_loss(recorder_.cause_of_loss(), calls);
 }
 
 /// Adds what a chunk holds to the profile and returns how many calls that were. A call whose facts may go on in
@@ -191,7 +200,7 @@ std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
       fold_decoder_.begin_chunk(words, chunk.base_ticks);
       count = fold_decoder_.add_all_to(folded_);
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     recorder_.count_loss(LossCause::kNoBuffer);
   }
   return count;
@@ -219,8 +228,8 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 void EventBuffer::release() noexcept {
   end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
-  if (is_usable() && chunk_ != discard_) recorder_.note_storage(recorder_.store_.release(chunk_));
-  if (aside_.chunk != nullptr) recorder_.note_storage(recorder_.store_.release(aside_.chunk));
+  if (is_usable() && chunk_ != discard_) recorder_.note_storage(status_of([&] { return recorder_.store_.release(chunk_); }));
+  if (aside_.chunk != nullptr) recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
   aside_ = {};
   park();
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
@@ -292,15 +301,15 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
   (void)encoding::decode_words(own, encoding::kBareWords, base_ticks_, call, nullptr, fact_count);
   call.facts = {&left, 1};
   commit(to + encoding::kBareWords + encoding::kShortWords);
-  folded_.add(call);
+  (void)recorder_.guarded([&] { folded_.add(call); });
   return 1;
 }
 
 /// What is behind the last chunk, whose last call has no more facts. Returns the number of calls added.
 std::uint64_t EventBuffer::fold_rest() noexcept {
   Call call;
-  const bool has_call = fold_decoder_.flush(call);
-  if (has_call) folded_.add(call);
+  const bool has_call = recorder_.guarded([&] { return fold_decoder_.flush(call); });
+  if (has_call) (void)recorder_.guarded([&] { folded_.add(call); });
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
   recorder_.count_loss(LossCause::kDamaged, fold_decoder_.damaged_count() + hook_decoder_.damaged_count());
   return has_call ? call.count : 0;
@@ -338,7 +347,7 @@ void EventBuffer::end(bool is_owner) noexcept {
   if (chunk_ == discard_) {
     count_dropped(calls);
   } else if (is_owner) {
-    recorder_.store_.trim(chunk_);
+    (void)recorder_.guarded([&] { recorder_.store_.trim(chunk_); });
   }
 }
 

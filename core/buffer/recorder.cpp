@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/scarce_memory.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
 
@@ -67,38 +68,42 @@ void Recorder::write_header(const ProcessInfo& info) {
   trace::begin_header(*header_, mine);
 }
 
-EventBuffer* Recorder::buffer_of_this_thread() {
+EventBuffer* Recorder::buffer_of_this_thread() noexcept {
   EventBuffer*& mine = t_buffers.calls;
   if (mine == nullptr) mine = make_buffer(trace::ChunkKind::kEvents);
   return mine != nullptr && mine->is_usable() ? mine : nullptr;
 }
 
-EventBuffer* Recorder::hooks_of_this_thread() {
+EventBuffer* Recorder::hooks_of_this_thread() noexcept {
   EventBuffer*& mine = t_buffers.hooks;
   if (mine == nullptr) mine = make_buffer(trace::ChunkKind::kHooks);
   return mine != nullptr && mine->is_usable() ? mine : nullptr;
 }
 
-EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) {
+EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) noexcept {
   if (!is_recording_.load(std::memory_order_acquire)) return nullptr;
-  const std::lock_guard lock(mutex_);
-  if (!t_buffers.has_location) define_this_thread();
-  buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
-  if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
-  return buffers_.back().get();
+  return guarded([&]() -> EventBuffer* {
+    const std::lock_guard lock(mutex_);
+    if (!t_buffers.has_location && !define_this_thread()) return nullptr;
+    if (buffers_.size() == buffers_.capacity()) buffers_.reserve(2 * buffers_.size() + 4);  // before the buffer takes a chunk
+    buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
+    if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
+    return buffers_.back().get();
+  });
 }
 
-void Recorder::define_this_thread() {
+/// False: memory ran out.
+bool Recorder::define_this_thread() {
   LocationDefinition location;
   location.id = static_cast<LocationId>(definitions_.locations.size());
   location.system_thread_id = gettid();
   location.is_main = location.id == 0;
   location.name = location.is_main ? "main thread" : "thread " + std::to_string(location.id);
   if (const auto named = thread_names_.extract(location.system_thread_id)) location.name = named.mapped();
-  definitions_.locations.push_back(location);
-  append_definition(trace::encode(location));
+  if (!add(definitions_.locations, location)) return false;
   t_buffers.location = location.id;
   t_buffers.has_location = true;
+  return true;
 }
 
 /// The application's own destructors of thread-specific data may call MPI, in any order with this one: theirs first, as long
@@ -130,152 +135,156 @@ std::vector<EventBuffer*> Recorder::all_buffers() const {
 
 trace::ChunkHeader* Recorder::acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept {
   if (!has_storage_) return nullptr;
-  Status status;
-  trace::ChunkHeader* chunk = store_.acquire(bytes, least_bytes, status);
-  note_storage(status);
+  trace::ChunkHeader* chunk = nullptr;
+  note_storage(status_of([&] {
+    Status status;
+    chunk = store_.acquire(bytes, least_bytes, status);
+    return status;
+  }));
   return chunk;
 }
 
-void Recorder::define(const RegionDefinition& region) {
-  const std::lock_guard lock(mutex_);
-  definitions_.regions.push_back(region);
-  append_definition(trace::encode(region));
+/// In the trace and in the list for the report, or in neither.
+template <class Definition>
+bool Recorder::add(std::vector<Definition>& list, const Definition& definition) noexcept {
+  return guarded([&] {
+    const trace::DefinitionBytes bytes = trace::encode(definition);
+    const std::lock_guard lock(mutex_);
+    list.push_back(definition);
+    append_definition(bytes);
+    return true;
+  });
 }
 
-void Recorder::define(const CommDefinition& comm) {
-  const std::lock_guard lock(mutex_);
-  definitions_.comms.push_back(comm);
-  append_definition(trace::encode(comm));
+bool Recorder::define(const RegionDefinition& region) noexcept { return add(definitions_.regions, region); }
+bool Recorder::define(const CommDefinition& comm) noexcept { return add(definitions_.comms, comm); }
+bool Recorder::define(const FileDefinition& file) noexcept { return add(definitions_.files, file); }
+bool Recorder::define(const WindowDefinition& window) noexcept { return add(definitions_.windows, window); }
+bool Recorder::define(const GroupDefinition& group) noexcept { return add(definitions_.groups, group); }
+bool Recorder::define(const CounterDefinition& counter) noexcept { return add(definitions_.counters, counter); }
+bool Recorder::define(const CallSiteDefinition& site) noexcept { return add(definitions_.call_sites, site); }
+bool Recorder::add(const ClockSample& sample) noexcept { return add(definitions_.info.clock_samples, sample); }
+
+void Recorder::rename_comm(CommId comm, const std::string& name) noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    if (comm >= definitions_.comms.size()) return;
+    append_definition(trace::encode_comm_name(comm, name));
+    definitions_.comms[comm].name = name;
+  });
 }
 
-void Recorder::define(const FileDefinition& file) {
-  const std::lock_guard lock(mutex_);
-  definitions_.files.push_back(file);
-  append_definition(trace::encode(file));
+void Recorder::name_thread(std::int64_t system_thread_id, const std::string& name) noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    auto& all = definitions_.locations;
+    const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id, &LocationDefinition::system_thread_id);
+    if (last == all.rend() || last->has_ended) {  // the system gives numbers of ended threads to others
+      if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
+      return;
+    }
+    append_definition(trace::encode_location_name(last->id, name));
+    last->name = name;
+  });
 }
 
-void Recorder::rename_comm(CommId comm, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  if (comm >= definitions_.comms.size()) return;
-  definitions_.comms[comm].name = name;
-  append_definition(trace::encode_comm_name(comm, name));
+void Recorder::rename_window(WinId window, const std::string& name) noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    if (window >= definitions_.windows.size()) return;
+    append_definition(trace::encode_window_name(window, name));
+    definitions_.windows[window].name = name;
+  });
 }
 
-void Recorder::name_thread(std::int64_t system_thread_id, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  auto& all = definitions_.locations;
-  const auto last = std::ranges::find(all.rbegin(), all.rend(), system_thread_id, &LocationDefinition::system_thread_id);
-  if (last == all.rend() || last->has_ended) {  // the system gives numbers of ended threads to others
-    if (thread_names_.size() < kMostThreadNames) thread_names_[system_thread_id] = name;
-    return;
-  }
-  last->name = name;
-  append_definition(trace::encode_location_name(last->id, name));
+bool Recorder::define_tensor(TensorId id, const std::string& name) noexcept {
+  return guarded([&] {
+    const trace::DefinitionBytes bytes = trace::encode_tensor(id, name);
+    const std::lock_guard lock(mutex_);
+    definitions_.tensors.push_back(name);
+    append_definition(bytes);
+    return true;
+  });
 }
 
-void Recorder::define(const WindowDefinition& window) {
-  const std::lock_guard lock(mutex_);
-  definitions_.windows.push_back(window);
-  append_definition(trace::encode(window));
+bool Recorder::set_place(const ParallelIndex& parallel) noexcept {
+  return guarded([&] {
+    const std::lock_guard lock(mutex_);
+    set_parallel(definitions_.info.parallel, parallel);
+    append_definition(trace::encode_property(trace::kPropertyParallel, to_text(parallel)));
+    return true;
+  });
 }
 
-void Recorder::rename_window(WinId window, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  if (window >= definitions_.windows.size()) return;
-  definitions_.windows[window].name = name;
-  append_definition(trace::encode_window_name(window, name));
+void Recorder::note_interface(std::uint8_t interface) noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    if ((definitions_.info.interfaces & interface) != 0) return;
+    const char* const name = interface == kInterfaceC ? "c" : interface == kInterfaceFortran ? "fortran" : "fortran08";
+    append_definition(trace::encode_property(trace::kPropertyInterface, name));
+    definitions_.info.interfaces = static_cast<std::uint8_t>(definitions_.info.interfaces | interface);
+  });
 }
 
-void Recorder::define(const GroupDefinition& group) {
-  const std::lock_guard lock(mutex_);
-  definitions_.groups.push_back(group);
-  append_definition(trace::encode(group));
+void Recorder::note_unrecorded(const std::string& procedure) noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    definitions_.info.unrecorded.push_back(procedure);
+    append_definition(trace::encode_property(trace::kPropertyUnrecorded, procedure));
+  });
 }
 
-void Recorder::define(const CounterDefinition& counter) {
-  const std::lock_guard lock(mutex_);
-  definitions_.counters.push_back(counter);
-  append_definition(trace::encode(counter));
-}
-
-void Recorder::define_tensor(TensorId id, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  definitions_.tensors.push_back(name);
-  append_definition(trace::encode_tensor(id, name));
-}
-
-void Recorder::set_place(const ParallelIndex& parallel) {
-  const std::lock_guard lock(mutex_);
-  set_parallel(definitions_.info.parallel, parallel);
-  append_definition(trace::encode_property(trace::kPropertyParallel, to_text(parallel)));
-}
-
-void Recorder::define(const CallSiteDefinition& site) {
-  const std::lock_guard lock(mutex_);
-  definitions_.call_sites.push_back(site);
-  append_definition(trace::encode(site));
-}
-
-void Recorder::add(const ClockSample& sample) {
-  const std::lock_guard lock(mutex_);
-  definitions_.info.clock_samples.push_back(sample);
-  append_definition(trace::encode(sample));
-}
-
-void Recorder::note_interface(std::uint8_t interface) {
-  const std::lock_guard lock(mutex_);
-  if ((definitions_.info.interfaces & interface) != 0) return;
-  definitions_.info.interfaces = static_cast<std::uint8_t>(definitions_.info.interfaces | interface);
-  const char* const name = interface == kInterfaceC ? "c" : interface == kInterfaceFortran ? "fortran" : "fortran08";
-  append_definition(trace::encode_property(trace::kPropertyInterface, name));
-}
-
-void Recorder::note_unrecorded(const std::string& procedure) {
-  const std::lock_guard lock(mutex_);
-  definitions_.info.unrecorded.push_back(procedure);
-  append_definition(trace::encode_property(trace::kPropertyUnrecorded, procedure));
-}
-
-void Recorder::note_message_gaps() {
-  const std::lock_guard lock(mutex_);
-  if (definitions_.info.has_message_gaps) return;
-  definitions_.info.has_message_gaps = true;
-  append_definition(trace::encode_property(trace::kPropertyMessageGaps, "1"));
+void Recorder::note_message_gaps() noexcept {
+  (void)guarded([&] {
+    const std::lock_guard lock(mutex_);
+    if (definitions_.info.has_message_gaps) return;
+    definitions_.info.has_message_gaps = true;
+    append_definition(trace::encode_property(trace::kPropertyMessageGaps, "1"));
+  });
 }
 
 void Recorder::flush() noexcept {
-  if (has_storage_) note_storage(store_.flush());
+  if (has_storage_) note_storage(status_of([&] { return store_.flush(); }));
 }
 
-bool Recorder::make_definition_room(std::size_t bytes) {
+bool Recorder::make_definition_room(std::size_t bytes) noexcept {
   if (definition_chunk_ != nullptr) {
     const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
     if (used + bytes <= definition_chunk_->chunk_bytes) return true;
-    note_storage(store_.release(definition_chunk_));
+    note_storage(status_of([&] { return store_.release(definition_chunk_); }));
     definition_chunk_ = nullptr;
   }
   const std::size_t wanted = std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader));
   const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment * trace::kChunkAlignment;
-  Status status;
-  definition_chunk_ = store_.acquire(rounded, rounded, status, trace::ChunkStore::Use::kDefinitions);
-  note_storage(status);
+  note_storage(status_of([&] {
+    Status status;
+    definition_chunk_ = store_.acquire(rounded, rounded, status, trace::ChunkStore::Use::kDefinitions);
+    return status;
+  }));
   if (definition_chunk_ == nullptr) return false;
   definition_chunk_->kind = trace::ChunkKind::kDefinitions;
   return true;
 }
 
-void Recorder::append_definition(std::span<const std::byte> bytes) {
+void Recorder::append_definition(std::span<const std::byte> bytes) noexcept {
   if (!has_storage_) return;
-  if (!make_definition_room(bytes.size())) return count_loss(storage_status().is_ok() ? LossCause::kBufferFull : LossCause::kStorage);
+  if (!make_definition_room(bytes.size())) return count_loss(cause_of_loss());
   const std::uint64_t used = definition_chunk_->used_bytes.load(std::memory_order_relaxed);
   std::memcpy(reinterpret_cast<std::byte*>(definition_chunk_) + used, bytes.data(), bytes.size());
   definition_chunk_->used_bytes.store(used + bytes.size(), std::memory_order_release);
 }
 
-void Recorder::note_storage(const Status& status) {
+void Recorder::note_storage(const Status& status) noexcept {
   if (status.is_ok()) return;
+  const bool is_memory = status.message() == no_memory().message();
+  (is_memory ? has_no_memory_ : has_storage_trouble_).store(true, std::memory_order_relaxed);
   const std::lock_guard lock(storage_mutex_);
-  storage_status_.update(status);
+  without_throwing([&] { storage_status_.update(status); }, [this] { storage_status_ = no_memory(); });
+}
+
+LossCause Recorder::cause_of_loss() const noexcept {
+  if (has_storage_trouble_.load(std::memory_order_relaxed)) return LossCause::kStorage;
+  return has_no_memory_.load(std::memory_order_relaxed) ? LossCause::kNoBuffer : LossCause::kBufferFull;
 }
 
 Status Recorder::storage_status() const {

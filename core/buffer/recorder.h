@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/scarce_memory.h"
 #include "core/base/status.h"
 #include "core/buffer/event_buffer.h"
 #include "core/config/options.h"
@@ -59,33 +60,36 @@ class Recorder {
 
   /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after finish() or when
   /// memory ran out (counted).
-  EventBuffer* buffer_of_this_thread();
+  EventBuffer* buffer_of_this_thread() noexcept;
   /// The same for what the program tells through hooks: a stream of its own of the same location.
-  EventBuffer* hooks_of_this_thread();
+  EventBuffer* hooks_of_this_thread() noexcept;
 
-  void define(const RegionDefinition& region);
-  void define(const CommDefinition& comm);
-  void define(const FileDefinition& file);
-  void rename_comm(CommId comm, const std::string& name);
+  // Of what follows nothing throws. Where memory runs out the loss is counted, and what returns a bool returns false: the definition
+  // is not in the trace.
+
+  bool define(const RegionDefinition& region) noexcept;
+  bool define(const CommDefinition& comm) noexcept;
+  bool define(const FileDefinition& file) noexcept;
+  void rename_comm(CommId comm, const std::string& name) noexcept;
   /// Threads are known by gettid(). Of one that has recorded nothing yet the name waits for it; empty: it has none any more.
-  void name_thread(std::int64_t system_thread_id, const std::string& name);
-  void define(const WindowDefinition& window);
-  void rename_window(WinId window, const std::string& name);
-  void define(const GroupDefinition& group);
-  void define(const CounterDefinition& counter);
+  void name_thread(std::int64_t system_thread_id, const std::string& name) noexcept;
+  bool define(const WindowDefinition& window) noexcept;
+  void rename_window(WinId window, const std::string& name) noexcept;
+  bool define(const GroupDefinition& group) noexcept;
+  bool define(const CounterDefinition& counter) noexcept;
   /// The name of tensors; ids are given in order of the calls, without holes.
-  void define_tensor(TensorId id, const std::string& name);
+  bool define_tensor(TensorId id, const std::string& name) noexcept;
   /// Where this process stands in a dimension of the parallel program.
-  void set_place(const ParallelIndex& parallel);
+  bool set_place(const ParallelIndex& parallel) noexcept;
 
-  void define(const CallSiteDefinition& site);
-  void add(const ClockSample& sample);
+  bool define(const CallSiteDefinition& site) noexcept;
+  bool add(const ClockSample& sample) noexcept;
   /// MPI is called through it: kInterfaceC ….
-  void note_interface(std::uint8_t interface);
+  void note_interface(std::uint8_t interface) noexcept;
   /// The program called a procedure whose calls cannot be recorded: "mpi_send_f08_". Once a procedure.
-  void note_unrecorded(const std::string& procedure);
+  void note_unrecorded(const std::string& procedure) noexcept;
   /// From here on some messages may not be recorded, though others are.
-  void note_message_gaps();
+  void note_message_gaps() noexcept;
   /// What is still in private memory is written to the file.
   void flush() noexcept;
 
@@ -123,9 +127,18 @@ class Recorder {
   friend class EventBuffer;
 
   trace::ChunkHeader* acquire_chunk(std::size_t bytes, std::size_t least_bytes) noexcept;
-  void append_definition(std::span<const std::byte> bytes);
-  bool make_definition_room(std::size_t bytes);
-  void note_storage(const Status& status);
+  void append_definition(std::span<const std::byte> bytes) noexcept;
+  bool make_definition_room(std::size_t bytes) noexcept;
+  template <class Definition>
+  bool add(std::vector<Definition>& list, const Definition& definition) noexcept;
+  /// Runs `work`; counts a loss and returns a default value where it throws.
+  template <class Work>
+  auto guarded(Work&& work) noexcept {
+    return without_throwing(std::forward<Work>(work), [this] { count_loss(LossCause::kNoBuffer); });
+  }
+  void note_storage(const Status& status) noexcept;
+  /// Why records that could not be stored are lost.
+  LossCause cause_of_loss() const noexcept;
   void write_header(const ProcessInfo& info);
   /// What one thread has here.
   struct ThreadBuffers {
@@ -137,8 +150,8 @@ class Recorder {
   };
   static thread_local ThreadBuffers t_buffers;
 
-  EventBuffer* make_buffer(trace::ChunkKind kind);
-  void define_this_thread();
+  EventBuffer* make_buffer(trace::ChunkKind kind) noexcept;
+  bool define_this_thread();
   void close_this_thread();
   std::vector<EventBuffer*> all_buffers() const;
   static void on_thread_exit(void* buffer);
@@ -156,6 +169,8 @@ class Recorder {
   std::vector<std::unique_ptr<EventBuffer>> buffers_;
   mutable std::mutex storage_mutex_;  ///< the last to be taken
   Status storage_status_;
+  std::atomic<bool> has_storage_trouble_{false};
+  std::atomic<bool> has_no_memory_{false};
   std::atomic<bool> is_recording_{false};
   bool has_storage_ = false;
   pid_t pid_ = 0;

@@ -6,7 +6,9 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/never_destroyed.h"
 #include "core/base/no_cancel.h"
+#include "core/base/scarce_memory.h"
 #include "core/base/wiped_memory.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/hooks.h"
@@ -24,7 +26,7 @@ std::atomic<std::uint8_t> g_all{0};        // g_gate where records are kept
 std::atomic<std::uint8_t> g_beside{0};     // and what is beside, kept or not
 std::mutex g_threads_mutex;  // not taken in a forked child
 std::vector<HookThread*>& threads() {
-  static auto* const all = new std::vector<HookThread*>;
+  static NeverDestroyed<std::vector<HookThread*>> all;
   return *all;
 }
 
@@ -36,8 +38,9 @@ HookThread* make_thread(Recorder& recorder) noexcept {
   thread->use_tsc = recorder.options().use_tsc;
   thread->step = -1;
   const std::lock_guard lock(g_threads_mutex);
-  threads().push_back(thread);
-  return thread;
+  const bool is_noted = without_throwing([thread] { return threads().push_back(thread), true; },
+                                         [&recorder] { recorder.count_loss(LossCause::kNoBuffer); });
+  return is_noted ? thread : nullptr;  // one whose gate nobody could close
 }
 
 }  // namespace

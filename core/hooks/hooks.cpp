@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 
+#include "core/base/scarce_memory.h"
 #include "core/buffer/recorder.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -85,12 +86,20 @@ std::uint32_t number_of(NameTable<Entry> Names::*table, std::string_view name, s
   return kNone;
 }
 
+/// `define` tells the recorder of the name that was just added. Where memory runs out the name is removed again. Throws then.
+template <class Entry, class Define>
+std::uint32_t keep_if_defined(NameTable<Entry>& table, std::uint32_t added, Define define) {
+  Recorder* const active = recorder();
+  if (active == nullptr || without_throwing([&] { return define(*active); }, [] {})) return added;
+  table.remove_last();
+  throw std::bad_alloc();
+}
+
 TensorId tensor(std::string_view name) noexcept {
   return number_of(&Names::tensors, name, NameTable<TensorName>::kAbsent, [](std::string_view whole) {
     TensorSink* const sink = names().sink;
     const std::uint32_t added = names().tensors.add(whole, {.wanted_kinds = sink != nullptr ? sink->wanted_kinds(whole) : TensorKinds{0}});
-    if (Recorder* active = recorder()) active->define_tensor(added, std::string(whole));
-    return added;
+    return keep_if_defined(names().tensors, added, [&](Recorder& active) { return active.define_tensor(added, std::string(whole)); });
   });
 }
 
@@ -121,8 +130,8 @@ RegionId region(std::string_view name, std::string_view group) noexcept {
     const std::uint32_t added = names().regions.add(whole, {bytes});
     const std::uint32_t id = kFirstProgramRegion + added;
     if (bytes < whole.size()) g_crossing[id / 64].fetch_or(std::uint64_t{1} << id % 64, std::memory_order_relaxed);
-    if (Recorder* active = recorder()) active->define(definition_of(added));
-    return added;
+    else g_crossing[id / 64].fetch_and(~(std::uint64_t{1} << id % 64), std::memory_order_relaxed);
+    return keep_if_defined(names().regions, added, [added](Recorder& active) { return active.define(definition_of(added)); });
   });
   return number == NameTable<RegionName>::kAbsent ? kNoRegion : static_cast<RegionId>(kFirstProgramRegion + number);
 }
@@ -175,9 +184,11 @@ void leave_innermost() noexcept {
 CounterId counter(std::string_view name, std::string_view unit) noexcept {
   return number_of(&Names::counters, name, kMostCounters, [unit](std::string_view whole) {
     const std::uint32_t added = names().counters.add(whole, std::string(cut(unit)));
-    g_counter_count.store(added + 1, std::memory_order_relaxed);
-    if (Recorder* active = recorder()) active->define(CounterDefinition{added, std::string(whole), names().counters.entry(added)});
-    return added;
+    const std::uint32_t kept = keep_if_defined(names().counters, added, [&](Recorder& active) {
+      return active.define(CounterDefinition{added, std::string(whole), names().counters.entry(added)});
+    });
+    if (kept == added) g_counter_count.store(added + 1, std::memory_order_relaxed);
+    return kept;
   });
 }
 
@@ -248,9 +259,9 @@ std::string counter_unit(CounterId counter) {
 }
 
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept {
-  const ProcessGuard locked(names().lock);
-  if (!locked) return;
   try {
+    const ProcessGuard locked(names().lock);
+    if (!locked) return;
     for (std::uint32_t i = 0; i < names().regions.size(); ++i) recorder.define(definition_of(i));
     for (std::uint32_t i = 0; i < names().counters.size(); ++i) recorder.define(CounterDefinition{i, names().counters.name(i), names().counters.entry(i)});
     for (std::uint32_t i = 0; i < names().tensors.size(); ++i) recorder.define_tensor(i, names().tensors.name(i));

@@ -61,9 +61,22 @@ class NameTable {
   }
   std::uint32_t add(std::string_view name, Entry entry) {
     const auto number = static_cast<std::uint32_t>(names_.size());
+    while (entries_.size() > number) entries_.pop_back();  // memory ran out in the middle of this
     entries_.push_back(std::move(entry));
-    index_.emplace(names_.emplace_back(name), number);
+    names_.emplace_back(name);
+    try {
+      index_.emplace(names_.back(), number);
+    } catch (...) {
+      names_.pop_back();
+      throw;
+    }
     return number;
+  }
+  /// Undoes the last add(): its number is given again.
+  void remove_last() noexcept {
+    index_.erase(std::string_view(names_.back()));
+    names_.pop_back();
+    entries_.pop_back();
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::string& name(std::uint32_t number) const { return names_[number]; }

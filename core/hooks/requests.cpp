@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/no_cancel.h"
+#include "core/base/scarce_memory.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -32,13 +33,7 @@ RequestSink* sink_here() noexcept {
   return recorder() == nullptr ? nullptr : g_sink.load(std::memory_order_acquire);
 }
 
-}  // namespace
-
-std::size_t poll_request(char* text, std::size_t size) noexcept {
-  RequestSink* const sink = sink_here();
-  if (sink == nullptr) return 0;
-  const NoCancel no_cancel;
-  if (!g_has_polled.exchange(true)) sink->polls();
+std::size_t take_request(char* text, std::size_t size) {
   const ProcessGuard locked(waiting().lock);
   if (!locked || waiting().requests.empty()) return 0;
   const std::string& oldest = waiting().requests.front();
@@ -48,6 +43,16 @@ std::size_t poll_request(char* text, std::size_t size) noexcept {
   text[length] = '\0';
   waiting().requests.pop_front();
   return length;
+}
+
+}  // namespace
+
+std::size_t poll_request(char* text, std::size_t size) noexcept {
+  RequestSink* const sink = sink_here();
+  if (sink == nullptr) return 0;
+  const NoCancel no_cancel;
+  if (!g_has_polled.exchange(true)) sink->polls();
+  return without_throwing([&] { return take_request(text, size); }, [] {});
 }
 
 void reply(std::string_view text) noexcept {

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/safe_file.h"
+#include "core/base/scarce_memory.h"
 #include "core/base/standard_error.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
@@ -32,6 +33,7 @@ namespace {
 
 constexpr std::uint64_t kLingerMs = 500;  ///< for clients of the live view that still take something
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
+constexpr std::uint64_t kJsonGrowth = 64;  ///< of the report as a tree of values, over its text
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 /// A link to one is none.
@@ -61,11 +63,7 @@ void Session::end(Collective* collective, const Company& company) {
     return close_live(false);
   }
   const std::unique_ptr<Collective> single = make_single_collective();
-  try {
-    end_with(*single, company);
-  } catch (const std::bad_alloc&) {  // together, the others would wait for us
-    complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_);
-  }
+  without_throwing([&] { end_with(*single, company); }, [this] { complain_of_memory(); });  // together, the others would wait for us
   close_live(false);
 }
 
@@ -240,6 +238,15 @@ Status Session::run_export(Collective& collective, const std::string& format, co
 void Session::close(Collective& group, const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   note_messages(group, report);
   if (group.rank() != 0) return;
+  // From here on nobody waits for rank 0.
+  without_throwing([&] { close_report(clocks, report); }, [this] { complain_of_memory(); });
+}
+
+void Session::complain_of_memory() noexcept {
+  without_throwing([this] { complain("memory ran out: the report or an export is missing; the trace is in " + trace_path_); }, [] {});
+}
+
+void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   report.clocks = report::clock_facts(run_time_of(clocks));
   if (talk_ != nullptr) {
     const tensors::StepTalkFacts facts = talk_->facts();
@@ -259,7 +266,8 @@ void Session::write_report(report::RunReport& report) {
   const std::string text = report::to_text(report);
   if (!folder_.empty()) {
     Status status = files::write_file(folder_ + "/" + trace::kReportTextFile, text, kTextMode);
-    status.update(files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode));
+    status.update(check_memory(text.size() * kJsonGrowth));  // what is left half made of JSON cannot be removed without memory
+    if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode);
     if (!status.is_ok()) complain(status.message());
   }
   if (options_.values.report == config::ReportStyle::kFull && is_first()) standard_error::write(text);

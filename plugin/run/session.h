@@ -67,6 +67,8 @@ class Session final : public Runtime, private RunPart {
                     report::RunReport& report);
   bool wants_verdict() const;
   void note_messages(Collective& collective, report::RunReport& report) const;
+  void close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report);
+  void complain_of_memory() noexcept;
   void write_report(report::RunReport& report);
   void say_how_to_annotate(const report::RunReport& report);
   bool is_first() const { return facts_.is_first_here; }
