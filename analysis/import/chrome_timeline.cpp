@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/import/json_events.h"
+#include "analysis/import/own_timeline.h"
 
 namespace megascope::importer {
 namespace {
@@ -216,9 +217,13 @@ std::string read_place(const std::string& name, Place& place) {
 }
 
 Status read_chrome(std::istream& from, Timeline& timeline) {
+  std::string generator;
+  OwnTimeline own(timeline);
   ChromeReader reader(timeline);
-  const Status status = read_json_events(from, "traceEvents", [&reader](const JsonEvent& event) { return reader.add(event); });
-  return status.is_ok() ? reader.finish() : status;
+  const auto add = [&](const JsonEvent& event) { return OwnTimeline::wrote(generator) ? own.add(event) : reader.add(event); };
+  const Status status = read_json_events(from, "traceEvents", add, &generator);
+  if (!status.is_ok()) return status;
+  return OwnTimeline::wrote(generator) ? own.finish() : reader.finish();
 }
 
 }  // namespace megascope::importer

@@ -45,8 +45,8 @@ class EventHandler {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  EventHandler(std::string_view key, const std::function<Status(const JsonEvent&)>& visit, std::function<bool()> is_at_end)
-      : wanted_(key), visit_(visit), is_at_end_(std::move(is_at_end)) {}
+  EventHandler(std::string_view key, const std::function<Status(const JsonEvent&)>& visit, std::string* generator, std::function<bool()> is_at_end)
+      : wanted_(key), visit_(visit), generator_(generator), is_at_end_(std::move(is_at_end)) {}
 
   bool null() { return true; }
   bool boolean(bool) { return true; }
@@ -54,13 +54,15 @@ class EventHandler {
   bool number_unsigned(number_unsigned_t value) { return take(static_cast<double>(value)); }
   bool number_float(number_float_t value, const string_t&) { return take(value); }
   bool string(string_t& value) {
-    if (is_in_event()) event_.texts_[key_] = std::move(value);
+    if (generator_ != nullptr && array_depth_ == 0 && depth_ == 2 && key_ == "otherData" && header_key_ == "generator") *generator_ = std::move(value);
+    else if (is_in_event()) event_.texts_[key_] = std::move(value);
     else if (is_in_arguments()) event_.argument_texts_[key_] = std::move(value);
     return true;
   }
   bool binary(binary_t&) { return true; }
   bool key(string_t& name) {
-    if (depth_ == array_depth_ + 1 || depth_ == array_depth_ + 2 || (array_depth_ == 0 && depth_ == 1)) key_ = std::move(name);
+    if (array_depth_ == 0 && depth_ == 2) header_key_ = std::move(name);
+    else if (depth_ == array_depth_ + 1 || depth_ == array_depth_ + 2) key_ = std::move(name);
     return true;
   }
   bool start_array(std::size_t) {
@@ -129,9 +131,11 @@ class EventHandler {
 
   std::string wanted_;
   const std::function<Status(const JsonEvent&)>& visit_;
+  std::string* generator_;
   std::function<bool()> is_at_end_;  ///< of the file
   JsonEvent event_;
   std::string key_;
+  std::string header_key_;  ///< in an object before the array
   std::vector<double>* list_ = nullptr;  ///< of the event, being read
   std::string error_;
   std::size_t depth_ = 0;
@@ -141,8 +145,8 @@ class EventHandler {
   bool is_arguments_ = false;
 };
 
-Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit) {
-  EventHandler handler(key, visit, [&from] { return from.eof(); });
+Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit, std::string* generator) {
+  EventHandler handler(key, visit, generator, [&from] { return from.eof(); });
   (void)nlohmann::json::sax_parse(from, &handler);
   return handler.status();
 }

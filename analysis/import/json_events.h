@@ -44,6 +44,8 @@ class JsonEvent {
 
 /// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not grow with the file, however
 /// deep it nests. An error says which event and where in the file. Untrusted.
-Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit);
+/// generator: where not null, "otherData.generator" as soon as it was read.
+Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit,
+                        std::string* generator = nullptr);
 
 }  // namespace megascope::importer

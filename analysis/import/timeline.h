@@ -71,6 +71,7 @@ struct Timeline {
   std::vector<ToldDefinitions> definitions;
   std::vector<ToldFacts> told;
   std::vector<Fact> facts;
+  bool has_grid = true;               ///< false: ranks are ranks, of no parallel groups
   Place sizes{0, 0, 0, kUnknown};     ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.

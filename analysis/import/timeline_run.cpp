@@ -127,7 +127,7 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   info.program = timeline_.source;
   info.command_line = "imported from " + timeline_.source;
   info.end_state = EndState::kFinalized;
-  info.parallel = grid_.indices_of(worker.place);
+  if (timeline_.has_grid) info.parallel = grid_.indices_of(worker.place);
   std::set<std::uint32_t> names;
   for (const std::uint32_t operation : worker.operations) names.insert(timeline_.operations[operation].name);
   for (const std::uint32_t name : names) {

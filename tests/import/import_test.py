@@ -232,6 +232,74 @@ class BadInput(Case):
         self.assertEqual((found["matching"]["mismatches"], found["culprits"]), ([], []))
 
 
+class OwnChromeFile(Case):
+    """What `megascope export --format chrome` wrote, findings and all, comes back as calls of ranks."""
+
+    SYNTH = ("--tp", "1", "--pp", "2", "--dp", "2", "--steps", "10", "--fault", "slow_compute@1,x=0.6")
+
+    def imported(self, *options):
+        original = os.path.join(self.folder, "original")
+        self.call("synth", "-o", original, *self.SYNTH)
+        self.call("export", original, "-f", "chrome", *options)
+        result = self.call("import", os.path.join(original, "trace.json.gz"), "--out", self.run_folder)
+        return original, result
+
+    def report(self, folder):
+        return json.loads(self.call("report", folder, "--json").stdout)
+
+    def test_calls_and_messages_are_those_of_the_run(self):
+        original, result = self.imported()
+        self.assertIn("waits and findings of an analysis were left out", result.stderr)
+        before, after = self.report(original), self.report(self.run_folder)
+        self.assertEqual((after["ranks"], after["mpi_calls"], after["nodes"]), (4, before["mpi_calls"], before["nodes"]))
+        for name, row in before["functions"].items():
+            self.assertEqual(after["functions"][name]["calls"], row["calls"], name)
+            self.assertAlmostEqual(after["functions"][name]["time_s"], row["time_s"], delta=1e-6 + row["calls"] * 2e-9)
+        self.assertEqual([rank["calls"] for rank in after["per_rank"]], [rank["calls"] for rank in before["per_rank"]])
+        self.assertEqual(after["functions"]["MPI_Allreduce"]["bytes"], before["functions"]["MPI_Allreduce"]["bytes"])
+
+        def pairs(report):
+            return sorted((pair["source"], pair["destination"], pair["messages"], pair["bytes"]) for pair in report["matrix"]["heaviest"])
+
+        self.assertEqual(pairs(after), pairs(before))
+        self.assertGreater(len(pairs(after)), 0)
+
+    def test_the_analysis_finds_the_same(self):
+        original, _ = self.imported()
+        found = self.analyze(code=1)
+        before = json.loads(self.call("analyze", original, "--json", code=1).stdout)
+        self.assertEqual([(c["kind"], c["ranks"]) for c in found["culprits"]], [(c["kind"], c["ranks"]) for c in before["culprits"]])
+        self.assertEqual(found["culprits"][0]["ranks"], [1])
+        for name in ("messages", "collectives", "unmatched", "calls"):
+            self.assertEqual(found["matching"][name], before["matching"][name], name)
+        self.assertEqual(found["matching"]["mismatches"], [])
+
+    def test_without_findings_it_is_the_same_run(self):
+        self.imported("--no-findings")
+        self.assertEqual(self.report(self.run_folder)["ranks"], 4)
+
+    def test_damage_is_named(self):
+        head = '{"otherData":{"generator":"megascope 0.1.0"},"traceEvents":['
+        for event, part in (('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":-1,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":16777216,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":-4,"dur":1}', '"ts" is missing or out of range'),
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":4}', '"dur" is missing or out of range'),
+                            ('{"ph":"s","name":"message","cat":"message","id":"0x1","pid":0,"tid":1,"ts":4}', "an arrow without a call")):
+            path = self.write("damaged.json", head + event + "]}")
+            result = self.call("import", path, "--out", self.run_folder, code=2)
+            self.assertIn("event 0: " + part, result.stderr)
+            self.assertFalse(os.path.exists(self.run_folder))
+
+    def test_arrows_without_their_other_end_are_left_out(self):
+        events = [{"ph": "X", "name": "MPI_Send", "cat": "p2p", "pid": rank, "tid": 1, "ts": 0, "dur": 1} for rank in (0, 1)]
+        events.insert(1, {"ph": "s", "name": "message", "cat": "message", "id": "0x1", "pid": 0, "tid": 1, "ts": 0})
+        events.append({"ph": "t", "name": "collective", "cat": "collective", "id": "0x2", "pid": 1, "tid": 1, "ts": 0})
+        path = self.write("half.json", {"otherData": {"generator": "megascope 0.1.0"}, "traceEvents": events})
+        result = self.call("import", path, "--out", self.run_folder)
+        self.assertIn("2 messages and collectives were left out", result.stderr)
+        self.assertEqual(self.report(self.run_folder)["matrix"]["messages"], 0)
+
+
 class RealJob(Case):
     """64 GPUs, one worker slowed on purpose, a published verdict."""
 
