@@ -46,7 +46,11 @@ class Job:
             pass
         if not self.said.is_set():
             raise AssertionError(f"nothing was said of a live view: {self.errors}")
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", "\n".join(self.errors))
+        address = r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})"
+        found = re.search(address, "\n".join(self.errors))
+        kept = self.folder / "live_url"
+        if not found and kept.exists():  # the token is printed to terminals only
+            found = re.search(address, kept.read_text(encoding="utf-8"))
         if not found:
             raise AssertionError(f"no URL: {self.errors}")
         self.port, self.token = int(found[1]), found[2]
