@@ -206,6 +206,24 @@ std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
   return count;
 }
 
+Profile EventBuffer::profile_so_far() {
+  const std::lock_guard lock(mutex_);
+  if (is_ended_ || !is_usable()) return folded_;
+  define_for_fold();
+  Profile sum = folded_;
+  trace::CallDecoder decoder = fold_decoder_;
+  const auto add = [&](trace::ChunkHeader& chunk) {
+    const std::uint64_t used = chunk.used_bytes.load(std::memory_order_acquire);
+    decoder.begin_chunk({trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word)}, chunk.base_ticks);
+    (void)decoder.add_all_to(sum);
+  };
+  if (aside_.chunk != nullptr) add(*aside_.chunk);
+  add(*chunk_);
+  Call call;
+  if (decoder.flush(call)) sum.add(call);
+  return sum;
+}
+
 void EventBuffer::define_for_fold() {
   const std::lock_guard lock(recorder_.mutex_);
   const ProcessDefinitions& all = recorder_.definitions_;

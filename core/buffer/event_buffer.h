@@ -59,6 +59,10 @@ class EventBuffer {
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
+  /// Of the owning thread: what its calls add up to so far, times in ticks; of calls alone (kEvents). Decodes one chunk at most. May throw
+  /// bad_alloc.
+  Profile profile_so_far();
+
   /// Of the owning thread: are records from now on part of the trace, or do they only feed the profile? Costs a lock where that
   /// changes. What is written while they are not is no loss.
   void keep(bool is_kept) noexcept;

@@ -328,6 +328,17 @@ void Recorder::note_abort() {
   if (has_storage_) (void)store_.flush();
 }
 
+Profile Recorder::profile_so_far() {
+  EventBuffer* const mine = t_buffers.calls;
+  return mine == nullptr ? Profile() : mine->profile_so_far();
+}
+
+std::string Recorder::region_name(RegionId region) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(definitions_.regions, region, &RegionDefinition::id);
+  return found == definitions_.regions.end() ? std::string() : found->name;
+}
+
 ProcessInfo Recorder::info() const {
   const std::lock_guard lock(mutex_);
   return definitions_.info;

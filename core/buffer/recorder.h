@@ -61,6 +61,8 @@ class Recorder {
   /// The calling thread's buffer, made at the first call. Never null while recording; nullptr after finish() or when
   /// memory ran out (counted).
   EventBuffer* buffer_of_this_thread() noexcept;
+  /// The same without making one.
+  const EventBuffer* calls_of_this_thread() const noexcept { return t_buffers.calls; }
   /// The same for what the program tells through hooks: a stream of its own of the same location.
   EventBuffer* hooks_of_this_thread() noexcept;
 
@@ -115,6 +117,10 @@ class Recorder {
 
   /// What all records add up to, those that were dropped for want of room too; times in ticks. After finish().
   Profile profile() const;
+  /// What the calls of the calling thread add up to so far; times in ticks. Costs as much as decoding one chunk. May throw bad_alloc.
+  Profile profile_so_far();
+  /// "MPI_Send"; empty: there is no such region.
+  std::string region_name(RegionId region) const;
   ProcessInfo info() const;
   const ProcessDefinitions& definitions() const noexcept { return definitions_; }
   Losses losses() const noexcept;

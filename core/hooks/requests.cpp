@@ -5,8 +5,11 @@
 #include <new>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/no_cancel.h"
 #include "core/base/scarce_memory.h"
+#include "core/buffer/recorder.h"
+#include "core/hooks/hook_thread.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
@@ -27,6 +30,25 @@ Waiting& waiting() {
   return *all;
 }
 
+/// Where the calling thread's records were when its step began.
+struct StepMark {
+  const encoding::Word* hooks = nullptr;
+  const encoding::Word* calls = nullptr;
+  std::uint64_t ns = 0;
+  bool has_polled_in_vain = false;
+};
+thread_local StepMark t_step;
+
+StepMark mark_of_this_thread() noexcept {
+  Recorder* const active = recorder();
+  if (active == nullptr) return {};
+  StepMark mark;
+  if (t_hooks->buffer != nullptr) mark.hooks = t_hooks->buffer->cursor();
+  if (const EventBuffer* const calls = active->calls_of_this_thread()) mark.calls = calls->cursor();
+  mark.ns = clock::monotonic_ns();
+  return mark;
+}
+
 /// nullptr: nobody asks anything, as where nothing is recorded or served, and in a forked child.
 RequestSink* sink_here() noexcept {
   (void)thread_for(kSteps);  // as any hook it may be the one with which a recording begins
@@ -35,7 +57,9 @@ RequestSink* sink_here() noexcept {
 
 std::size_t take_request(char* text, std::size_t size) {
   const ProcessGuard locked(waiting().lock);
-  if (!locked || waiting().requests.empty()) return 0;
+  if (!locked) return 0;
+  t_step.has_polled_in_vain = waiting().requests.empty();
+  if (waiting().requests.empty()) return 0;
   const std::string& oldest = waiting().requests.front();
   const std::size_t length = oldest.size();
   if (text == nullptr || length >= size) return length;
@@ -71,6 +95,19 @@ void offer_request(std::string text) {
     refuse(LossCause::kRefused, "a client's request was forgotten: the program did not ask for it in time");
   }
   waiting().requests.push_back(std::move(text));
+}
+
+void note_step_begin() noexcept {
+  if (g_has_polled.load(std::memory_order_relaxed)) t_step = mark_of_this_thread();
+}
+
+void note_step_end() noexcept {
+  constexpr std::uint64_t kIdleNs = 1'000'000;
+  if (!std::exchange(t_step.has_polled_in_vain, false) || t_step.hooks == nullptr) return;
+  const StepMark now = mark_of_this_thread();
+  RequestSink* const sink = g_sink.load(std::memory_order_acquire);
+  const bool is_idle = now.hooks == t_step.hooks && now.calls == t_step.calls && now.ns - t_step.ns < kIdleNs;
+  if (is_idle && sink != nullptr) sink->ended_idle_step();
 }
 
 void set_request_sink(RequestSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }

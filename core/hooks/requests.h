@@ -14,6 +14,10 @@ inline constexpr std::size_t kMostWaitingRequests = 16;
 /// The oldest request, JSON text, into `text` with a zero behind it, and it is no longer there. Returns its length; 0: there is none. One that does
 /// not fit `size` stays, and nothing is written.
 std::size_t poll_request(char* text, std::size_t size) noexcept;
+/// A step begins or ends on the calling thread. One in which the program asked for a request in vain, recorded nothing else, neither by
+/// hooks nor by MPI calls, and which took less than a millisecond, is reported as idle (RequestSink).
+void note_step_begin() noexcept;
+void note_step_end() noexcept;
 /// The program answers; passed over where nobody can have asked.
 void reply(std::string_view text) noexcept;
 

@@ -3,6 +3,7 @@
 
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
+#include "core/hooks/requests.h"
 #include "core/record/user_regions.h"
 
 namespace megascope::hooks {
@@ -61,12 +62,14 @@ void begin_step(std::int64_t step) noexcept {
   keep(is_wanted(step));
   const Number number{ValueName::kStep, step};
   enter(step_region(), {&number, 1});
+  note_step_begin();
 }
 
 void end_step() noexcept {
   HookThread* thread = thread_for(kRegions);
   if (thread == nullptr) return;
   if (!is_in_step(*thread)) return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
+  note_step_end();
   leave(step_region());
 }
 

@@ -30,6 +30,7 @@ Json run_json(const Hub& hub) {
   for (const LiveRank& rank : settings.ranks) hosts.insert(rank.host);
   return {{"program", settings.program},
           {"command", settings.command_line},
+          {"directory", settings.run_folder},
           {"run_id", settings.run_id},
           {"ranks", settings.world_size},
           {"hosts", hosts},
@@ -82,6 +83,20 @@ std::string hello_text(const Hub& hub) {
 }
 
 Answer error_answer(unsigned status, const std::string& text) { return {.status = status, .body = dumped({{"error", text}})}; }
+
+Answer no_token_answer() {
+  static constexpr std::string_view kPage =
+      "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><link rel=\"icon\" href=\"data:,\"><title>MegaScope: no access</title>\n"
+      "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 1em}"
+      "code{background:#8882;padding:1px 5px;border-radius:4px}</style>\n"
+      "<h1>This address lacks the run's token</h1>\n"
+      "<p>MegaScope's live view is here, but the token in this address is wrong or missing. Each run has another token.</p>\n"
+      "<p>The right address is in the file <code>live_url</code> in the run directory, on the machine where the job was started; only the user who "
+      "runs the job can read it:</p>\n<p><code>cat RUN_DIRECTORY/live_url</code></p>\n"
+      "<p>Behind a tunnel keep <code>?token=</code> and what follows, and replace the port by the tunnel's. More: "
+      "<code>docs/live.md</code>, <code>megascope --help</code>.</p></html>\n";
+  return {.status = 401, .type = "text/html; charset=utf-8", .body = std::string(kPage)};
+}
 
 Answer answer_to(std::string_view path, const Hub& hub) {
   if (path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(page())};

@@ -20,6 +20,18 @@ std::vector<float> times_of_ranks(std::span<const std::byte> block, std::uint32_
   return times;
 }
 
+bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
+  const std::span<const std::byte> tail = tensors::tail_of(block);
+  bool is_said = false;
+  for (std::uint32_t rank = 0; rank < ranks && !tail.empty(); ++rank) {
+    const tensors::RankTimes of_rank = tensors::times_of(tail, rank);
+    if (of_rank.is_said == 0) continue;
+    is_said = true;
+    if ((of_rank.is_said & tensors::kIdle) == 0) return false;
+  }
+  return is_said;
+}
+
 }  // namespace
 
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks) {
@@ -32,6 +44,7 @@ std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32
   facts.times.step = header.highest_step;
   facts.times.begin_ms = header.begin_realtime_ns == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(header.begin_realtime_ns) * 1e-6;
   facts.times.times = times_of_ranks(block, ranks);
+  facts.is_idle = is_idle_on_all(block, ranks);
   facts.has_statistics = header.flags == 0 && header.lowest_step == header.highest_step && header.lowest_layout == header.highest_layout;
   facts.dropped = header.dropped + header.dropped_live;
   for (std::uint32_t i = 0; facts.has_statistics && i < header.used; ++i) facts.slots.push_back(tensors::slot_of(block, i));

@@ -16,6 +16,7 @@ struct BlockFacts {
   StepEntry times;
   bool has_statistics = false;  ///< false: ranks disagree on the step, and those of its tensors are not used
   std::vector<tensors::TensorSlot> slots;
+  bool is_idle = false;         ///< on all ranks the step was a poll for requests that found none, and nothing else
   std::uint64_t dropped = 0;    ///< tensors for which the block had no room
 };
 

@@ -10,7 +10,7 @@
 /// Binary frames (docs/live_protocol.md). Pure; machines are little-endian.
 namespace megascope::live {
 
-enum class FrameKind : std::uint8_t { kSteps = 1, kCounters = 2, kStatistics = 3, kTensor = 4 };
+enum class FrameKind : std::uint8_t { kSteps = 1, kCounters = 2, kStatistics = 3, kTensor = 4, kCalls = 5 };
 
 /// What stands in a frame's header.
 struct FrameHead {

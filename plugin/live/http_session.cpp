@@ -8,6 +8,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
+#include "core/base/text.h"
 #include "plugin/live/client_session.h"
 #include "plugin/live/guest_budget.h"
 
@@ -50,6 +51,9 @@ void set_headers(Fields& fields, const Answer& answer, const std::string& host) 
   if (answer.status == 426) fields.set(http::field::upgrade, "websocket");
 }
 
+/// As browsers ask. Its `*/*` alone is what programs send.
+bool accepts_html(std::string_view accept) { return lower_case(accept).find("text/html") != std::string::npos; }
+
 }  // namespace
 
 HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
@@ -89,6 +93,8 @@ void HttpSession::judge(Request&& request) {
   const bool is_get = request.method() == http::verb::get;
   const bool has_body = request.method() != http::verb::head;
   const Refusal refusal = loop_.access().judge(credentials_of(request));
+  const bool wants_page = path_of(view_of(request.target())) == "/" && accepts_html(view_of(request[http::field::accept]));
+  if (refusal.status == 401 && wants_page) return send(no_token_answer(), has_body, {});
   if (refusal.status != 0) return send(error_answer(refusal.status, refusal.text), has_body, {});
   is_stranger_ = false;
   const std::string host(view_of(request[http::field::host]));

@@ -14,6 +14,7 @@
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/answer_queue.h"
 #include "plugin/live/block_facts.h"
+#include "plugin/live/divergence.h"
 #include "plugin/live/interval_rows.h"
 #include "plugin/live/joiner.h"
 #include "plugin/live/message_rate.h"
@@ -94,6 +95,7 @@ class Hub final : public Party {
   void add_statistics(const BlockFacts& facts);
   void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
   void alert(std::int64_t step, const KnownCounter& counter);
+  void watch(std::int64_t step, std::uint32_t id, double value);
   void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns, std::vector<ViewPointer>& whole);
   void count_fate(Joiner::Fate fate, std::uint32_t wish, std::uint64_t key);
   void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
@@ -132,6 +134,7 @@ class Hub final : public Party {
   std::deque<std::string> events_;     ///< alerts and notices of all
   std::uint64_t first_event_ = 0;
   std::vector<bool> is_alerted_;       ///< by id of a tensor
+  std::map<std::uint32_t, Divergence> divergences_;  ///< by id of a counter that is watched
   std::set<std::uint32_t> too_large_;  ///< wishes of whom that was said
   std::map<std::uint32_t, std::vector<std::string>> notices_;  ///< of each wish, each once
   std::map<std::string, std::uint64_t> drops_;

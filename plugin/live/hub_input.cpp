@@ -27,6 +27,7 @@ void Hub::take_block(std::span<const std::byte> block) {
   joiner_.hear_block();
   std::optional<BlockFacts> facts = facts_of(block, store_.ranks);
   if (!facts || facts->times.step < 0) return;  // what was before the first step is none
+  if (facts->is_idle) return;                   // a poll for requests is no step either
   ++steps_;
   if (facts->has_statistics) add_statistics(*facts);
   else count_drop("steps without statistics, as ranks disagreed on them", 1);
@@ -81,6 +82,7 @@ void Hub::take_letter(std::int32_t world_rank, std::span<const std::byte> letter
       case Item::kCounterReadings:
       case Item::kPastReadings: add_readings(world_rank, reader.counter_readings, item == Item::kPastReadings); break;
       case Item::kInterval: add_interval(world_rank, reader.interval); break;
+      case Item::kCallSums: store_.calls.add(world_rank, store_.ranks, reader.call_sums); break;
       case Item::kNotice: notify(reader.notice); break;
       case Item::kPolls: hear_polls(); break;
       case Item::kLeftOut: count_drop("parts of views that had no room on their way to rank 0", reader.left_out.parts); break;
@@ -139,7 +141,23 @@ void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& 
     }
     store_.history.counters.add({.step = readings.step, .id = *id, .value = readings.values[i]});
     if (store_.counters.set(*id, readings.values[i], is_past)) alert(readings.step, store_.counters[*id]);
+    watch(readings.step, *id, readings.values[i]);
   }
+}
+
+/// Alerts where a loss or a gradient's norm runs away.
+void Hub::watch(std::int64_t step, std::uint32_t id, double value) {
+  const KnownCounter& counter = store_.counters[id];
+  auto known = divergences_.find(id);
+  if (known == divergences_.end()) {
+    const std::optional<double> factor = Divergence::factor_of(counter.name);
+    if (!factor) return;
+    known = divergences_.emplace(id, Divergence(*factor)).first;
+  }
+  const std::optional<double> bound = known->second.add(value);
+  if (!bound) return;
+  const std::string text = counter.name + " diverges: " + std::to_string(Divergence::kInRow) + " values in a row above " + nlohmann::json(std::round(*bound * 1e4) / 1e4).dump();
+  announce(dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", text}}));
 }
 
 void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interval) {
@@ -209,7 +227,7 @@ void Hub::tick(std::int64_t now_ns) {
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
   has_ended_ = true;
   ended_ns_ = now_ns;
-  end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}});
+  end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}, {"directory", settings_.run_folder}});
   desk_.end();
   tick(now_ns);
   if (onlooker_ != nullptr) onlooker_->hear_end();

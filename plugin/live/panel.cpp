@@ -15,6 +15,7 @@ Panel::Panel(Subscribe request, std::vector<std::uint32_t> wishes, const Store& 
   const History& history = store.history;
   switch (request_.what) {
     case Subject::kSteps: next_entry_ = history.steps.since(request_.since); break;
+    case Subject::kCalls:            // the newest state, whole
     case Subject::kCounters: break;  // steps are in no order there
     case Subject::kStatistics: next_entry_ = history.statistics.since(request_.since); break;
     case Subject::kTensor:
@@ -30,6 +31,7 @@ void Panel::add_credits(std::uint32_t count) { credits_ = std::min(kMostCredits,
 std::size_t Panel::matches(const Store& store) const {
   std::size_t count = 0;
   switch (request_.what) {
+    case Subject::kCalls:
     case Subject::kSteps: return store.ranks;
     case Subject::kCounters:
       for (std::uint32_t id = 0; id < store.counters.size(); ++id) count += store.counters.matches(id, request_) ? 1 : 0;
@@ -60,6 +62,7 @@ std::optional<std::vector<std::byte>> Panel::next(const Store& store, std::uint3
     case Subject::kSteps: frame = next_steps(store, frame_number); break;
     case Subject::kCounters: frame = next_counters(store, frame_number); break;
     case Subject::kStatistics: frame = next_statistics(store, frame_number); break;
+    case Subject::kCalls: frame = next_calls(store, frame_number); break;
     case Subject::kTensor: frame = next_view(store, frame_number, problem); break;
   }
   if (!frame) return frame;

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "plugin/live/call_table.h"
 #include "plugin/live/catalog.h"
 #include "plugin/live/counter_log.h"
 #include "plugin/live/frames.h"
@@ -32,6 +33,7 @@ struct Store {
   History history;
   Shelf shelf;
   WishBook wishes;
+  CallTable calls;
   std::uint32_t ranks = 1;       ///< of whom times are shown
   bool has_intervals = false;    ///< "steps" are stretches of time: the program begins none
 };
@@ -58,6 +60,7 @@ class Panel {
   std::optional<std::vector<std::byte>> next_steps(const Store& store, std::uint32_t frame_number);
   std::optional<std::vector<std::byte>> next_counters(const Store& store, std::uint32_t frame_number);
   std::optional<std::vector<std::byte>> next_statistics(const Store& store, std::uint32_t frame_number);
+  std::optional<std::vector<std::byte>> next_calls(const Store& store, std::uint32_t frame_number);
   std::optional<std::vector<std::byte>> next_view(const Store& store, std::uint32_t frame_number, std::string& problem);
   std::optional<std::vector<std::byte>> next_late_statistics(const Store& store, std::uint32_t frame_number);
   void look_for_names(const Store& store);

@@ -136,6 +136,36 @@ std::optional<std::vector<std::byte>> Panel::next_counters(const Store& store, s
   return matrix_frame<1>(head_of(FrameKind::kCounters, frame_number), metadata_of_series(), log, matrix, [](const CounterEntry& entry, std::size_t) { return entry.value; });
 }
 
+/// What the calls add up to, whole: an older state is of no use to anybody. next_entry_: the version that was sent.
+std::optional<std::vector<std::byte>> Panel::next_calls(const Store& store, std::uint32_t frame_number) {
+  const CallTable& calls = store.calls;
+  if (calls.version() == next_entry_) return std::nullopt;
+  next_entry_ = calls.version();
+  Json names = Json::array();
+  std::vector<double> sums;
+  for (const CallTable::Function& function : calls.functions()) names.push_back(function.name);
+  for (const auto which : {&CallTable::Function::total, &CallTable::Function::newest}) {
+    for (const CallTable::Function& function : calls.functions()) sums.push_back(static_cast<double>((function.*which).calls));
+    for (const CallTable::Function& function : calls.functions()) sums.push_back((function.*which).time_ms);
+    for (const CallTable::Function& function : calls.functions()) sums.push_back(static_cast<double>((function.*which).bytes_sent));
+    for (const CallTable::Function& function : calls.functions()) sums.push_back(static_cast<double>((function.*which).bytes_received));
+  }
+  for (const CallTable::Rank& rank : calls.ranks()) sums.push_back(rank.elapsed_ms);
+  for (const CallTable::Rank& rank : calls.ranks()) sums.push_back(rank.mpi_ms);
+  sums.insert(sums.end(), calls.bytes().begin(), calls.bytes().end());
+  sums.insert(sums.end(), calls.messages().begin(), calls.messages().end());
+  Json metadata = metadata_of_series();
+  metadata["step"] = calls.newest();
+  metadata["functions"] = std::move(names);
+  metadata["ranks"] = calls.ranks().size();
+  metadata["cells"] = calls.cells();
+  metadata["cell_ranks"] = calls.cell_ranks();
+  metadata["interval_ms"] = tensors::kIntervalMs;
+  Frame frame(head_of(FrameKind::kCalls, frame_number), text_of(metadata), sums.size() * sizeof(double));
+  frame.add_array(std::span<const double>(sums));
+  return frame.take();
+}
+
 Panel::Match& Panel::match_of(std::uint32_t id) {
   if (match_.size() <= id) match_.resize(id + std::size_t{1}, Match::kUnknown);
   return match_[id];

@@ -118,8 +118,10 @@ void read_subscribe(Fields& fields, Subscribe& to) {
     read_names(fields, to);
     read_layers(fields, to);
     read_kinds(fields, to);
+  } else if (what == "calls") {
+    to.what = Subject::kCalls;
   } else {
-    fields.fail("what", "`steps`, `counters`, `statistics` or `tensor`");
+    fields.fail("what", "`steps`, `counters`, `statistics`, `calls` or `tensor`");
   }
 }
 

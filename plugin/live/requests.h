@@ -16,7 +16,7 @@
 /// What clients say (docs/live_protocol.md, "Text messages from the client"). Pure; any bytes may be read.
 namespace megascope::live {
 
-enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor };
+enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor, kCalls };
 
 struct Subscribe {
   std::string panel;

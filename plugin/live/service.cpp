@@ -4,6 +4,7 @@
 #include <csignal>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include <unistd.h>
@@ -82,7 +83,9 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   Status status = make_token(token);
   if (!status.is_ok()) return status;
   std::uint16_t port = settings.port;
-  auto loop = std::make_shared<Loop>(settings, token);
+  LiveSettings shown = settings;
+  if (!shown.run_folder.empty()) shown.run_folder = std::filesystem::absolute(shown.run_folder).lexically_normal().string();
+  auto loop = std::make_shared<Loop>(shown, token);
   status = loop->listen(port);
   if (!status.is_ok()) return status;
   open_compat(*loop, settings);

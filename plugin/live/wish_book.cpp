@@ -26,7 +26,7 @@ WishKind kind_of(const Subscribe& subscribe) {
 }  // namespace
 
 std::vector<Wish> wishes_of(const Subscribe& subscribe) {
-  if (subscribe.what == Subject::kSteps) return {};
+  if (subscribe.what == Subject::kSteps || subscribe.what == Subject::kCalls) return {};
   Wish wish{.kind = kind_of(subscribe), .first_layer = subscribe.first_layer, .last_layer = subscribe.last_layer};
   if (subscribe.kinds.size() == 1) wish.tensor_kind = static_cast<std::uint8_t>(subscribe.kinds[0]);  // of several the panel chooses
   if (subscribe.what == Subject::kTensor) {

@@ -147,6 +147,11 @@ void Capture::add(const Interval& interval) {
   writer_.add(interval);
 }
 
+void Capture::add(const std::optional<CallSums>& sums) {
+  const std::lock_guard lock(mutex_);
+  if (sums) writer_.add(*sums);
+}
+
 void Capture::polls() noexcept {
   const std::lock_guard lock(mutex_);
   has_polled_ = is_to_tell_polls_ = true;

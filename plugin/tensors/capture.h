@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -48,7 +49,11 @@ class Capture final : public CounterSink, public RequestSink {
   void read_counters() noexcept;
 
   void add(const Interval& interval);
+  void add(const std::optional<CallSums>& sums);
   void polls() noexcept override;
+  void ended_idle_step() noexcept override { was_idle_.store(true, std::memory_order_relaxed); }
+  /// The step that ended last was idle (RequestSink); once.
+  bool take_idle() noexcept { return was_idle_.exchange(false, std::memory_order_relaxed); }
   void reply(std::string_view text) noexcept override;
   /// A request begins to be worked at, which takes a minute at most; until then answers are in a hurry.
   void begin_request() noexcept;
@@ -87,6 +92,7 @@ class Capture final : public CounterSink, public RequestSink {
   void put_first(LetterWriter& letter) const;
   void put_parts(LetterWriter& letter);
 
+  std::atomic<bool> was_idle_{false};
   mutable std::mutex mutex_;  ///< all of it; not held while views are made
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
   std::atomic<std::uint64_t> request_until_ns_{0};  ///< of CLOCK_MONOTONIC: answers are expected until then

@@ -195,6 +195,16 @@ bool LetterWriter::add(const Interval& interval) {
   });
 }
 
+bool LetterWriter::add(const CallSums& sums) {
+  return add_item(LetterReader::Item::kCallSums, [&](std::vector<std::byte>& to) {
+    put(to, sums.index);
+    put(to, sums.elapsed_ms);
+    put_all(to, sums.names.substr(0, kMostText));
+    put_all(to, sums.functions);
+    put_all(to, sums.peers);
+  });
+}
+
 bool LetterWriter::add(const Reply& reply) {
   if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
   return add_item(LetterReader::Item::kReply, [&](std::vector<std::byte>& to) {
@@ -308,6 +318,15 @@ bool read(Source source, Interval& interval) {
   return source.is_whole();
 }
 
+bool read(Source source, CallSums& sums) {
+  source.get(sums.index);
+  source.get(sums.elapsed_ms);
+  source.get_all(sums.names, kMostText);
+  source.get_all(sums.functions, kMaxCallSums);
+  source.get_all(sums.peers, kMaxPeerSums);
+  return source.is_whole() && static_cast<std::size_t>(std::ranges::count(sums.names, '\n')) == sums.functions.size();
+}
+
 bool read(Source source, RankFacts& facts) {
   source.get(facts.pid);
   source.get_all(facts.host, kMostText);
@@ -353,6 +372,7 @@ LetterReader::Item LetterReader::next() {
     case Item::kViewPart: is_read = read(content, view_part); break;
     case Item::kNotice: is_read = read(content, notice); break;
     case Item::kInterval: is_read = read(content, interval); break;
+    case Item::kCallSums: is_read = read(content, call_sums); break;
     case Item::kReply: is_read = read(content, reply); break;
     case Item::kRankFacts: is_read = read(content, rank_facts); break;
     case Item::kRequestFailed: is_read = read(content, request_failed); break;

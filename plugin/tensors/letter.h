@@ -66,6 +66,32 @@ struct Interval {
 };
 inline constexpr std::int64_t kIntervalMs = 500;
 
+/// What the calls of one MPI function add up to on a rank since the run began.
+struct CallSum {
+  std::uint64_t calls = 0;
+  double time_ms = 0.0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+/// What a rank has sent to another by point-to-point messages since the run began.
+struct PeerSum {
+  std::int32_t world_rank = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+/// Sums of a rank whose program begins no steps, at the end of an interval. Functions and peers that did not change since the rank last
+/// reported them are absent. One that is lost loses nothing: the next one with that row replaces it.
+struct CallSums {
+  std::int64_t index = 0;        ///< Interval::index
+  double elapsed_ms = 0.0;       ///< since the first call began
+  std::string names;             ///< of the functions, one a line
+  std::vector<CallSum> functions;
+  std::vector<PeerSum> peers;
+};
+inline constexpr std::size_t kMaxCallSums = 32;   ///< functions in one
+inline constexpr std::size_t kMaxPeerSums = 64;   ///< peers in one
+
 /// What a rank has of a view of a tensor. Elements: `columns` numbers (float32) of each cell, cells with the last dimension fastest; one
 /// column is the value itself or, of tiles, TileState::a; three are count, a and b.
 struct ViewPart {
@@ -131,6 +157,7 @@ class LetterWriter {
   bool add(const ViewPart& part);
   bool add(const Notice& notice);
   bool add(const Interval& interval);
+  bool add(const CallSums& sums);
   bool add(const Reply& reply);
   bool add(const Polls& polls);
   bool add(const RankFacts& facts);
@@ -169,7 +196,7 @@ LetterContents contents_of(std::span<const std::byte> letter) noexcept;
 class LetterReader {
  public:
   enum class Item { kEnd, kDamaged, kTensorName, kCounterName, kCounterReadings, kViewPart, kNotice, kInterval, kReply, kPolls, kRankFacts,
-                    kRequestFailed, kLeftOut, kPastReadings };
+                    kRequestFailed, kLeftOut, kPastReadings, kCallSums };
   explicit LetterReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();
   // What next() has found, valid until it is called again.
@@ -179,6 +206,7 @@ class LetterReader {
   ViewPart view_part;
   Notice notice;
   Interval interval;
+  CallSums call_sums;
   Reply reply;
   RankFacts rank_facts;
   RequestFailed request_failed;

@@ -17,8 +17,10 @@ struct RankTimes {
   float step_ms = std::numeric_limits<float>::quiet_NaN();  ///< NaN: nobody said
   float mpi_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it in calls of MPI, of the thread that begins steps
   float own_ms = std::numeric_limits<float>::quiet_NaN();   ///< of it MegaScope's own time
-  std::uint32_t is_said = 0;
+  std::uint32_t is_said = 0;  ///< bits: kSaid, kIdle
 };
+inline constexpr std::uint32_t kSaid = 1;
+inline constexpr std::uint32_t kIdle = 2;  ///< the step was a poll for requests that found none, and nothing else
 
 inline constexpr std::uint32_t kMostLiveRanks = 4096;
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/buffer/recorder.h"
+#include "core/hooks/hooks.h"
 #include "core/hooks/requests.h"
 #include "plugin/tensors/step_talk.h"
 
@@ -32,7 +34,8 @@ void StepTalk::put_tail(std::span<std::byte> block) {
   const std::span<std::byte> tail = tail_of(block);
   const auto rank = static_cast<std::uint32_t>(layout_.world_rank);
   const auto ms = [](std::uint64_t ns) { return static_cast<float>(static_cast<double>(ns) * 1e-6); };
-  if (step_ns_ != 0 && rank < tail_ranks_) set_times(tail, rank, {.step_ms = ms(step_ns_), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_), .is_said = 1});
+  const bool is_idle = capture_ != nullptr && capture_->take_idle();
+  if (step_ns_ != 0 && rank < tail_ranks_) set_times(tail, rank, {.step_ms = ms(step_ns_), .mpi_ms = ms(calls_ns_), .own_ms = ms(own_ns_), .is_said = is_idle ? kSaid | kIdle : kSaid});
   if (server_ == nullptr) return;
   bid_tell_again();
   (void)server_->changed_wishes(own_wishes_);
@@ -139,6 +142,7 @@ void StepTalk::tell_interval() noexcept {
   if (begin_ns == 0) return;
   try {
     capture_->add(interval);
+    if (Recorder* const recorder = hooks::recorder()) capture_->add(call_report_.next(*recorder, interval.index));
   } catch (const std::bad_alloc&) {
   }
 }

@@ -15,6 +15,7 @@
 #include "core/lifecycle/control_port.h"
 #include "core/lifecycle/live_server.h"
 #include "core/lifecycle/tensor_sink.h"
+#include "plugin/tensors/call_report.h"
 #include "plugin/tensors/capture.h"
 #include "plugin/tensors/counter_names.h"
 #include "plugin/tensors/shards.h"
@@ -158,6 +159,7 @@ class StepTalk final : public ControlPort {
   std::int64_t begin_realtime_ns_ = 0;  ///< as begin_ns_
   std::int64_t told_realtime_ns_ = 0;   ///< of the step that the next block is of
   std::uint64_t pulse_ns_ = 0;   ///< end of the last interval
+  CallReport call_report_;       ///< where no step begins
   Capture* capture_;             ///< nullptr: there is no live view
   std::uint32_t tail_ranks_ = 0;
   std::vector<std::byte> wishes_;  ///< that are obeyed

@@ -46,6 +46,8 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_FALSE(writer.add(Reply{std::string(kMostReplyBytes + 1, 'r')})) << "half of it would be no JSON";
   writer.add(RequestFailed{"nobody is there"});
   writer.add(LeftOut{12});
+  writer.add(CallSums{.index = 7, .elapsed_ms = 3500.5, .names = "MPI_Send\nMPI_Barrier\n", .functions = {{.calls = 3, .time_ms = 1.5, .bytes_sent = 24}, {.calls = 1}},
+                      .peers = {{.world_rank = 2, .messages = 3, .bytes = 24}}});
   const std::vector<std::byte> letter = writer.take();
   EXPECT_TRUE(writer.is_empty());
   LetterReader reader(letter);
@@ -75,6 +77,13 @@ TEST(Letter, ComesBackAsItWasWritten) {
   EXPECT_EQ(reader.request_failed.text, "nobody is there");
   ASSERT_EQ(reader.next(), Item::kLeftOut);
   EXPECT_EQ(reader.left_out.parts, 12U);
+  ASSERT_EQ(reader.next(), Item::kCallSums);
+  EXPECT_EQ(reader.call_sums.names, "MPI_Send\nMPI_Barrier\n");
+  EXPECT_EQ(reader.call_sums.elapsed_ms, 3500.5);
+  ASSERT_EQ(reader.call_sums.functions.size(), 2U);
+  EXPECT_EQ(reader.call_sums.functions[0].bytes_sent, 24U);
+  ASSERT_EQ(reader.call_sums.peers.size(), 1U);
+  EXPECT_EQ(reader.call_sums.peers[0].world_rank, 2);
   EXPECT_EQ(reader.next(), Item::kEnd);
 }
 

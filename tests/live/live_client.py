@@ -13,7 +13,7 @@ import time
 
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
-STEPS, COUNTERS, STATISTICS, TENSOR = 1, 2, 3, 4
+STEPS, COUNTERS, STATISTICS, TENSOR, CALLS = 1, 2, 3, 4, 5
 
 
 class Closed(Exception):
@@ -206,7 +206,7 @@ class Frame:
         self.at = 16 + (length + 7) // 8 * 8
         assert not any(data[16 + length:self.at]), "zeros behind the metadata"
         self.data = data
-        read = {STEPS: self.read_steps, COUNTERS: self.read_counters, STATISTICS: self.read_statistics, TENSOR: self.read_tensor}
+        read = {STEPS: self.read_steps, COUNTERS: self.read_counters, STATISTICS: self.read_statistics, TENSOR: self.read_tensor, CALLS: self.read_calls}
         read[self.kind]()
         assert self.at == len(data), (self.at, len(data), self.metadata)
 
@@ -238,6 +238,15 @@ class Frame:
 
     def read_statistics(self):
         self.read_matrix(self.metadata["columns"])
+
+    def read_calls(self):
+        names, ranks, cells = (self.metadata[name] for name in ("functions", "ranks", "cells"))
+        columns = ("calls", "time_ms", "sent", "received")
+        self.total, self.newest = ({name: dict(zip(columns, row)) for name, row in zip(names, zip(*(self.array("d", len(names)) for _ in columns)))}
+                                   for _ in range(2))
+        self.elapsed_ms, self.mpi_ms = self.array("d", ranks), self.array("d", ranks)
+        self.bytes_to, self.messages_to = ([values[i * cells:(i + 1) * cells] for i in range(cells)]
+                                           for values in (self.array("d", cells * cells), self.array("d", cells * cells)))
 
     def read_tensor(self):
         count = 1

@@ -36,6 +36,20 @@ def feed(*arguments):
 
 
 class WhatIsServed(unittest.TestCase):
+    def test_a_browser_without_token_gets_a_page_that_says_where_it_is(self):
+        with feed("--steps", 1000000) as run:
+            for headers, is_page in (((), False), (("Accept: */*",), False), (("Accept: application/json",), False),
+                                     (("Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",), True)):
+                for target in ("/", "/?token=wrong"):
+                    status, answered, body = http(run.port, target, headers)
+                    self.assertEqual((status, answered["content-type"].startswith("text/html")), (401, is_page), (target, headers))
+                    self.assertIn(b"live_url" if is_page else b'{"error":', body)
+                    self.assertNotIn(run.token.encode(), body)
+                for target in ("/api/v1/run", "/ws/v1", "/metrics"):
+                    status, answered, body = http(run.port, target, headers)
+                    self.assertEqual((status, answered["content-type"]), (401, "application/json"))
+                    self.assertIn(b'{"error":', body)
+
     def test_a_run_from_hello_to_end(self):
         with feed("--steps", 150) as run:
             client = Client(run)

@@ -2,7 +2,10 @@ import { parseMessage, type ClientMessage, type ServerMessage } from "../protoco
 import { readFrame, type Frame } from "../protocol/frame";
 import { delayMs } from "./backoff";
 
-export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended";
+export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended" | "lost";
+
+/** So many tries that nobody answered, in 15 s, and the run counts as lost. */
+export const MOST_TRIES = 5;
 
 export interface ConnectionState {
   phase: Phase;
@@ -27,7 +30,7 @@ export function serverUrl(path: string, page: Location | URL): string {
   return url.href;
 }
 
-/** The WebSocket to the server: comes back when it is lost, until the run has ended or the server refuses. */
+/** The WebSocket to the server: comes back when it is lost, until the run has ended, the server refuses, or nobody answered MOST_TRIES times. */
 export class Connection {
   private socket: WebSocket | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,7 +66,9 @@ export class Connection {
 
   /** Tries at once. */
   retryNow(): void {
-    if (!this.socket) this.start();
+    if (this.socket) return;
+    if (this.state.phase === "lost") this.become({ attempt: 0 });
+    this.start();
   }
 
   /** False: there is no connection. */
@@ -108,7 +113,7 @@ export class Connection {
       }
       if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // full, or the run has ended
     } catch {
-      // Nobody there: try again.
+      if (this.state.attempt >= MOST_TRIES) return this.become({ phase: "lost" });
     }
     this.retry();
   }

@@ -60,7 +60,29 @@ export interface TensorFrame extends FrameBase {
   elements: Uint16Array | Float32Array; // Uint16Array: IEEE 754 binary16, see half.ts
 }
 
-export type Frame = StepsFrame | CountersFrame | StatisticsFrame | TensorFrame;
+/** Of each function. */
+export interface CallSums {
+  calls: Float64Array;
+  timeMs: Float64Array;
+  sent: Float64Array;
+  received: Float64Array;
+}
+
+export interface CallsFrame extends FrameBase {
+  kind: 5;
+  functions: string[];
+  total: CallSums; // of all ranks since the run began
+  newest: CallSums; // of all ranks, of the newest interval of each
+  intervalMs: number;
+  elapsedMs: Float64Array; // [ranks] that is accounted for; 0: nothing is known
+  mpiMs: Float64Array; // [ranks] of it in MPI
+  cells: number; // along a side of the two matrices
+  cellRanks: number; // ranks a cell stands for
+  bytesTo: Float64Array; // [cells][cells], sender first
+  messagesTo: Float64Array; // the same
+}
+
+export type Frame = StepsFrame | CountersFrame | StatisticsFrame | TensorFrame | CallsFrame;
 
 type Metadata = Record<string, unknown>;
 
@@ -153,6 +175,25 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
   };
 }
 
+function readCalls(base: FrameBase, metadata: Metadata, payload: Payload): CallsFrame {
+  const names = metadata.functions;
+  if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) throw new Error("a frame has no functions");
+  const sums = (): CallSums => {
+    const [calls, timeMs, sent, received] = [0, 1, 2, 3].map(() => payload.float64(names.length));
+    return { calls, timeMs, sent, received };
+  };
+  const total = sums();
+  const newest = sums();
+  const ranks = count(metadata, "ranks");
+  const [elapsedMs, mpiMs] = [payload.float64(ranks), payload.float64(ranks)];
+  const cells = count(metadata, "cells");
+  const [bytesTo, messagesTo] = [payload.float64(cells * cells), payload.float64(cells * cells)];
+  return {
+    ...base, kind: 5, functions: names, total, newest, intervalMs: number(metadata, "interval_ms", 0), elapsedMs, mpiMs, cells,
+    cellRanks: number(metadata, "cell_ranks", 1), bytesTo, messagesTo,
+  };
+}
+
 /**
  * Reads one frame; its arrays live as long as the buffer. undefined: of a kind that this page does not know. Throws on what is no
  * frame, with a sentence. The machine is little-endian, as every one with a browser is.
@@ -164,7 +205,7 @@ export function readFrame(buffer: ArrayBuffer): Frame | undefined {
   const kind = header.getUint8(4);
   const length = header.getUint32(12, true);
   if (HEADER_BYTES + length > buffer.byteLength) throw new Error("a frame ends in its metadata");
-  if (kind < 1 || kind > 4) return undefined;
+  if (kind < 1 || kind > 5) return undefined;
   const metadata = JSON.parse(decoder.decode(new Uint8Array(buffer, HEADER_BYTES, length))) as Metadata;
   const payload = new Payload(buffer, aligned(HEADER_BYTES + length));
   const base: FrameBase = {
@@ -176,6 +217,7 @@ export function readFrame(buffer: ArrayBuffer): Frame | undefined {
     bytes: buffer.byteLength,
   };
   if (kind === 4) return readTensor(base, metadata, payload);
+  if (kind === 5) return readCalls(base, metadata, payload);
   const n = count(metadata, "steps");
   const steps = payload.int64(n);
   if (kind === 1) {

@@ -23,6 +23,8 @@ export interface Run {
   command?: string[] | string;
   ranks?: number;
   hosts?: string[];
+  directory?: string; // of the run, absolute
+  began_ms?: number; // since the epoch
   megascope?: string;
   [field: string]: unknown;
 }
@@ -60,7 +62,7 @@ export type ServerMessage =
   | { type: "control"; generate: boolean }
   | { type: "reply"; reply: string; id?: unknown; [field: string]: unknown }
   | { type: "drops"; reason: string; count: number }
-  | { type: "end"; reason: string; steps: number }
+  | { type: "end"; reason: string; steps: number; directory?: string }
   | { type: "error"; text: string; panel?: string }
   | { type: "pong"; id?: unknown };
 
@@ -71,6 +73,7 @@ export type View = TileView | { type: "whole" };
 /** A subscription without its panel's name and without `since`, which are added when it is sent. */
 export type Wish =
   | { what: "steps" }
+  | { what: "calls" }
   | { what: "counters"; names: string[] }
   | { what: "statistics"; names: string[]; kinds?: string[]; layers?: [number, number] }
   | {

@@ -21,6 +21,17 @@ export function duration(ms: number): string {
   return ms >= 10000 ? `${short(ms / 1000)} s` : `${short(ms)} ms`;
 }
 
+/** "12 %", "0.3 %". */
+export const share = (value: number): string => `${value >= 0.1 || value === 0 ? (value * 100).toFixed(0) : (value * 100).toPrecision(2)} %`;
+
+/** "42 s", "3 min 12 s", "5 h 7 min". */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
 /** Whole numbers with thin spaces: "12 345". */
 export const counted = (value: number): string => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 
@@ -37,7 +48,7 @@ export function ticks(low: number, high: number, most: number, least = 0): numbe
 
 /** "12 KiB", "3.4 MiB". */
 export function bytes(count: number): string {
-  if (count < 1024) return `${count} B`;
+  if (count < 1024) return `${Math.round(count)} B`;
   const power = Math.min(3, Math.floor(Math.log2(count) / 10));
   const value = count / 1024 ** power;
   return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${["", "KiB", "MiB", "GiB"][power]}`;

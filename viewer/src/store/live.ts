@@ -2,7 +2,7 @@ import { inject, reactive, shallowReactive, watch, type InjectionKey } from "vue
 import { Connection, serverUrl, type ConnectionState } from "../connection/connection";
 import { Credits } from "../connection/credits";
 import { FrameLoop } from "../draw/frame_loop";
-import type { Frame } from "../protocol/frame";
+import type { CallsFrame, Frame } from "../protocol/frame";
 import { controlOf, requestOf, type Alert, type Ask, type Control, type Run, type ServerMessage, type Tensor, type Wish } from "../protocol/messages";
 import { AttentionViews } from "./attention_views";
 import { CounterTable } from "./counter_table";
@@ -34,7 +34,7 @@ export interface RunState {
   run: Run;
   control: Control;
   connection: ConnectionState;
-  ended: { reason: string; steps: number } | null;
+  ended: { reason: string; steps: number; atMs: number } | null;
   alerts: Alert[];
   notices: { panel: string; text: string }[];
   drops: Record<string, number>; // reason → count, what the server said
@@ -67,6 +67,7 @@ export class Live {
   readonly generation = new Generation();
   readonly attention = new AttentionViews();
   readonly tensors = new Map<number, Tensor>();
+  calls: CallsFrame | null = null; // the newest, of a program that begins no steps
   readonly loop: FrameLoop;
   private readonly connection: Connection;
   private readonly credits = new Credits();
@@ -151,7 +152,7 @@ export class Live {
   /** Makes the server's subscriptions those that the reader's choice needs. */
   private sync(): void {
     if (this.state.connection.phase !== "connected") return;
-    const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews());
+    const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
     for (const panel of [...this.subscribed.keys()]) {
       if (wishes.has(panel)) continue;
       this.connection.send({ type: "unsubscribe", panel });
@@ -196,13 +197,14 @@ export class Live {
     if (!this.subscribed.has(frame.panel)) return;
     if (frame.kind === 1) {
       this.steps.add(frame);
-      this.state.intervalMs = frame.intervalMs;
-    } else if (frame.kind === 2) this.counters.add(frame);
+      this.measuredBy(frame.intervalMs);
+    } else if (frame.kind === 5) this.calls = frame;
+    else if (frame.kind === 2) this.counters.add(frame);
     else if (frame.kind === 3) this.statistics.add(frame);
     else if (ATTENTION_PANELS.includes(frame.panel)) this.attention.add(frame, this.generation);
     else this.views.add(frame);
     const { state } = this;
-    if (frame.step > state.lastStep) state.lastStep = frame.step;
+    if (frame.kind !== 5 && frame.step > state.lastStep) state.lastStep = frame.step;
     if (state.dropped[frame.panel] !== frame.dropped) state.dropped = { ...state.dropped, [frame.panel]: frame.dropped };
     state.lastFrameMs = Date.now();
     state.frames++;
@@ -210,6 +212,13 @@ export class Live {
     this.loop.invalidate(frame.panel, readMs + performance.now() - begin); // first: the panel's scale is found before it is used
     if (ATTENTION_PANELS.includes(frame.panel)) this.loop.invalidate("attention");
     else if (frame.kind === 4) this.loop.invalidate(stripTopic(frame.panel, stripKey(frame)));
+  }
+
+  /** Whether rows are steps or intervals decides what is asked for. */
+  private measuredBy(intervalMs: number): void {
+    if (this.state.intervalMs === intervalMs) return;
+    this.state.intervalMs = intervalMs;
+    this.sync();
   }
 
   private heard(reply: Extract<ServerMessage, { type: "reply" }>): void {
@@ -282,7 +291,7 @@ export class Live {
         state.drops = { ...state.drops, [message.reason]: message.count };
         return;
       case "end":
-        state.ended = { reason: message.reason, steps: message.steps };
+        state.ended = { reason: message.reason, steps: message.steps, atMs: Date.now() };
         this.hearWaiting();
         this.generation.fail("The run ended before the text was finished.");
         return;
@@ -305,6 +314,7 @@ export class Live {
       this.counters.clear();
       this.statistics.clear();
       this.views.clearAll();
+      this.calls = null;
       this.attention.clear();
       this.generation.clear();
       this.tensors.clear();

@@ -17,6 +17,8 @@ export interface UrlState {
   theme: Theme;
   palette: Palette;
   counters: string[]; // patterns, one a chart
+  counterScale: "linear" | "log"; // of the counters' axes
+  smooth: number; // values that a point of a counter is the mean of; 1: as it was set
   rank: number; // chosen in the ranks view, -1: none
   step: number; // chosen step, -1: none
   family: string; // pattern of tensors whose statistics are shown; "": the first there is
@@ -49,6 +51,8 @@ export const DEFAULTS: UrlState = {
   theme: "auto",
   palette: "viridis",
   counters: ["loss", "grad*norm"],
+  counterScale: "linear",
+  smooth: 1,
   rank: -1,
   step: -1,
   family: "",
@@ -129,6 +133,8 @@ const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {
   theme: oneOf(THEMES),
   palette: oneOf(PALETTES),
   counters: list(2),
+  counterScale: oneOf(["linear", "log"]),
+  smooth: whole(1, 1000),
   rank: whole(-1, 10_000_000),
   step: whole(-1, Number.MAX_SAFE_INTEGER),
   family: plain,

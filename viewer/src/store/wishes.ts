@@ -77,12 +77,14 @@ function attentionWish(name: string, layer: number): Wish {
   return { what: "tensor", name, kind: ATTENTION_KIND, layers: [layer, layer], micro_batch: 0, replica: 0, every: 1, view, encoding: "f16" };
 }
 
-/** Panels and what each is to show. isGenerating: what the program computes now is for this page. */
-export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = false): Map<string, Wish> {
+/** Panels and what each is to show. isGenerating: what the program computes now is for this page. hasIntervals: the program
+ * begins no steps, so its MPI calls are what there is to show. */
+export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = false, hasIntervals = false): Map<string, Wish> {
   const wishes = new Map<string, Wish>([
     ["steps", { what: "steps" }],
     ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
   ]);
+  if (hasIntervals && state.view === "run") wishes.set("calls", { what: "calls" });
   if (state.view === "generate" && isGenerating) {
     for (const name of attentionNames(state, tensors)) {
       const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the same one when it is learned that there is no other name

@@ -6,9 +6,12 @@ import { scaleFor } from "../scale/value_scale";
 import type { Live } from "../store/live";
 
 export type What = "compute" | "mpi";
-export const TITLES: Record<What, string> = { compute: "Compute", mpi: "Wait in MPI" };
+export const TITLES: Record<What, string> = { compute: "Compute", mpi: "Time in MPI" };
 
 export type RankHeat = HeatData & { isClipped: boolean };
+
+/** What a row of the table of steps is: where the program begins none, a sampling interval. */
+export const rowName = (live: Live): "step" | "interval" => (live.state.intervalMs ? "interval" : "step");
 
 /** Ranks × steps shown. */
 export function rankHeat(live: Live, what: What): RankHeat | null {
@@ -29,7 +32,7 @@ export function rankHeat(live: Live, what: What): RankHeat | null {
     marked: isShown ? { row: live.url.rank, column: step - from } : undefined,
     describe: (row, column) => {
       const times = live.steps.at(axis.find(steps[column]), row);
-      return `rank ${row}, step ${steps[column]}: compute ${duration(times.computeMs)}, in MPI ${duration(times.mpiMs)}`;
+      return `rank ${row}, ${rowName(live)} ${steps[column]}: compute ${duration(times.computeMs)}, in MPI ${duration(times.mpiMs)}`;
     },
   };
 }

@@ -59,7 +59,23 @@ export function throughput(live: Live): LineData | null {
 
 const nameOf = ({ counter }: Series, isOne: boolean): string => (isOne || counter.rank < 0 ? counter.name : `${counter.name} (rank ${counter.rank})`);
 
-/** Counters of a pattern: a line each, the first MOST_LINES of them. */
+/** Each value's mean with the `count` − 1 before it; what is not known, or not finite, is left out. */
+export function smoothed(values: Gappy, count: number): Gappy {
+  const recent: number[] = [];
+  let sum = 0;
+  return values.map((value) => {
+    if (value === null || value - value !== 0) return value;
+    recent.push(value);
+    sum += value;
+    if (recent.length > count) sum -= recent.shift() as number;
+    return sum / recent.length;
+  });
+}
+
+/** A logarithm needs positive values: of others there is none. */
+const positive = (values: Gappy): Gappy => values.map((value) => (value !== null && value > 0 ? value : null));
+
+/** Counters of a pattern: a line each, the first MOST_LINES of them. One alone has its own values behind its smoothed line. */
 export function counters(live: Live, pattern: string): LineData | null {
   const series = live.counters.matching(pattern).slice(0, MOST_LINES);
   if (series.length === 0) return null;
@@ -76,9 +92,16 @@ export function counters(live: Live, pattern: string): LineData | null {
     return column;
   });
   const isOne = new Set(series.map(({ counter }) => counter.name)).size === series.length;
-  return {
-    lines: series.map((one, i) => ({ label: nameOf(one, isOne), colour: LINE_COLOURS[i % LINE_COLOURS.length], width: series.length > 1 ? 1.5 : 2 })),
-    span: spanOf(live),
-    data: [x, ...columns] as unknown as uPlot.AlignedData,
-  };
+  const isLog = live.url.counterScale === "log";
+  const isSmooth = live.url.smooth > 1;
+  const lines = series.map((one, i) => ({
+    label: isSmooth ? `${nameOf(one, isOne)} (mean of ${live.url.smooth})` : nameOf(one, isOne), colour: LINE_COLOURS[i % LINE_COLOURS.length], width: series.length > 1 ? 1.5 : 2,
+  }));
+  let drawn = isSmooth ? columns.map((column) => smoothed(column, live.url.smooth)) : columns;
+  if (isSmooth && series.length === 1) {
+    lines.push({ label: nameOf(series[0], isOne), colour: `${lines[0].colour}66`, width: 1 });
+    drawn = [...drawn, columns[0]];
+  }
+  if (isLog) drawn = drawn.map(positive);
+  return { lines, isLog, span: spanOf(live), data: [x, ...drawn] as unknown as uPlot.AlignedData };
 }

@@ -52,12 +52,116 @@ describe.skipIf(missing)("the page", () => {
     await page.close();
   });
 
+  it("counts a job as lost when nobody answers any more, says how to recover it, and keeps what it has", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    mock.refuse(true);
+    mock.cut();
+    for (let tries = 0; tries < 5; tries++) {
+      await page.waitForSelector("[data-connection=waiting]");
+      await page.click("text=Now");
+      await page.waitForFunction(() => document.querySelector("[data-connection]")?.getAttribute("data-connection") !== "connecting");
+    }
+    await page.waitForSelector("[data-connection=lost]", { timeout: 20000 });
+    expect(await page.innerText("[data-connection]")).toBe("Job lost: nobody answers");
+    expect(await page.innerText("[data-end=lost]")).toContain("The job is lost");
+    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope recover /scratch/me/megascope-17");
+    expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("50");
+    const asked = sent("subscribe").length;
+    await page.waitForTimeout(1500);
+    expect(sent("subscribe").length).toBe(asked);
+    mock.refuse(false);
+    await page.click("text=Try again");
+    await page.waitForSelector("[data-connection=connected]");
+    expect(await page.locator("[data-end]").count()).toBe(0);
+    await page.close();
+  });
+
+  it("says how long the run lasts, on which hosts, and where its directory is", async () => {
+    const { page } = await open(browser, mock);
+    await page.waitForSelector("[data-hosts]");
+    expect(await page.innerText("[data-elapsed]")).toMatch(/^3 min 1\d s$/);
+    expect(await page.innerText("[data-hosts]")).toBe("node1");
+    expect(await page.getAttribute("[data-directory]", "title")).toBe("Run directory: /scratch/me/megascope-17");
+    await page.close();
+  });
+
+  it("gives room to alerts only when there are some", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    expect(await page.locator("[data-alerts]").count()).toBe(0);
+    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 values in a row above 8.25" });
+    await page.waitForSelector("text=loss diverges");
+    expect(await page.innerText("[data-alerts]")).toBe("1");
+    await page.close();
+  });
+
+  it("shows counters on a logarithmic axis, and smoothed, as the address says", async () => {
+    const { page, problems } = await open(browser, mock);
+    await reached(page, 49);
+    const legend = () => page.innerText('[data-chart="counter-0"] [data-legend]');
+    expect(await legend()).not.toContain("mean of");
+    await page.click('[data-chart="counter-0"] [data-log]');
+    await page.selectOption('[data-chart="counter-0"] [data-smooth]', "5");
+    await drawn(page);
+    expect(page.url()).toContain("counterScale=log");
+    expect(page.url()).toContain("smooth=5");
+    const mean = [45, 46, 47, 48, 49].reduce((sum, step) => sum + data.loss(step), 0) / 5;
+    expect(await legend()).toContain(`loss (mean of 5) ${Number(mean.toPrecision(4))}`);
+    expect(await legend()).toContain(`loss ${Number(data.loss(49).toPrecision(4))}`);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("has whole legends at 1280 × 720, while hovering too", async () => {
+    const { page } = await open(browser, mock, "#counters=tokens_per_s|grad*norm");
+    await reached(page, 49);
+    for (const chart of ["step-time", "throughput", "counter-0", "counter-1"]) {
+      await page.hover(`[data-chart="${chart}"] .u-over`);
+      await drawn(page);
+      const cut = await page.evaluate((name) => {
+        const panel = document.querySelector(`[data-chart="${name}"]`)!;
+        const box = panel.getBoundingClientRect();
+        return [...panel.querySelectorAll("[data-legend] > span, .head > *")].filter((element) => {
+          const own = element.getBoundingClientRect();
+          return own.right > box.right || own.bottom > box.bottom || (element as HTMLElement).scrollWidth > element.clientWidth + 1;
+        }).map((element) => element.textContent);
+      }, chart);
+      expect(cut, chart).toEqual([]);
+    }
+    expect(await page.locator('[data-chart="counter-0"] [data-legend] > span').count()).toBe(5);
+    await page.close();
+  });
+
+  it("shows the MPI calls of a program that begins no steps", async () => {
+    const plain = await mockOf({ intervals: true });
+    plain.step(4);
+    const { page, problems } = await open(browser, plain);
+    await page.waitForSelector("[data-function=MPI_Allreduce]");
+    await drawn(page);
+    const rows = await page.locator("[data-table=functions] tbody tr").evaluateAll((all) => all.map((row) => (row as HTMLElement).dataset));
+    expect(rows.map(({ function: name, calls, sent: bytes }) => [name, calls, bytes])).toEqual([
+      ["MPI_Allreduce", "80", "640"], ["MPI_Sendrecv", "160", "163840"], ["MPI_Barrier", "4", "0"],
+    ]);
+    expect(await page.locator("[data-table=newest] tbody tr").first().innerText()).toContain("480 ms");
+    expect(await page.locator("[data-table=ranks] tr").evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset.share)))).toEqual([0.2, 0.3, 0.4, 0.5]);
+    await page.focus("[data-heat=messages] canvas");
+    for (const key of ["End", "ArrowLeft", "ArrowLeft"]) await page.keyboard.press(key);
+    expect(await page.innerText("[data-told=messages]")).toBe("rank 0 to rank 1: 40 KiB in 40 messages");
+    expect(await page.innerText("main")).not.toMatch(/step/i);
+    expect(problems).toEqual([]);
+    await page.close();
+    await plain.close();
+  });
+
   it("keeps what it has when the run ends", async () => {
     const { page, problems } = await open(browser, mock);
     await reached(page, 49);
     mock.end();
     await page.waitForSelector("[data-connection=ended]");
     expect(await page.innerText("[data-connection]")).toBe("Run finished, 50 steps");
+    expect(await page.innerText("[data-end] [data-report]")).toBe("/scratch/me/megascope-17/report.txt");
+    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope analyze /scratch/me/megascope-17");
     expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("50");
     expect(problems).toEqual([]);
     await page.close();

@@ -95,3 +95,20 @@ export function tile(tensor, step, row, column, columns) {
   return (0.5 + 0.35 * tensor.layer) * (wave + outlier + 0.4 * (noise(row, column, tensor.id, step) - 0.5));
 }
 export const isNanTile = (tensor, step, layers, row, column) => isBroken(tensor, step, layers) && row % 16 === 5 && column >= 40 && column < 44;
+
+/** Of a program without steps, after so many intervals: a ring of messages and a sum. Columns: calls, ms, bytes sent, bytes received. */
+export function calls(interval, ranks) {
+  const functions = ["MPI_Sendrecv", "MPI_Allreduce", "MPI_Barrier"];
+  const of = (count) => [
+    [count * 10 * ranks, count * 5 * ranks, count ? ranks : 0],
+    [count * 40 * ranks, count * 120 * ranks, count * 2],
+    [count * 10240 * ranks, count * 40 * ranks, 0],
+    [count * 10240 * ranks, count * 40 * ranks, 0],
+  ];
+  const pairs = (value) => Array.from({ length: ranks * ranks }, (_, at) => ((Math.floor(at / ranks) + 1) % ranks === at % ranks ? value : 0));
+  const time = Array.from({ length: ranks }, (_, rank) => (interval + 1) * (100 + 50 * rank));
+  return {
+    functions, total: of(interval + 1), newest: of(1), elapsedMs: time.map(() => (interval + 1) * 500), mpiMs: time,
+    bytesTo: pairs((interval + 1) * 10240), messagesTo: pairs((interval + 1) * 10),
+  };
+}

@@ -54,6 +54,7 @@ export class Panel {
     this.next = end;
     const common = { panel: this.name, step: steps.at(-1), dropped: this.dropped, steps: steps.length };
     const head = [frameNumber(), steps, common];
+    if (this.wish.what === "calls") return this.#calls(...head);
     if (this.wish.what === "steps") return this.#steps(...head);
     return this.wish.what === "counters" ? this.#counters(...head) : this.#statistics(...head);
   }
@@ -62,11 +63,19 @@ export class Panel {
     const { ranks } = this.model;
     const columns = ["step_ms", "mpi_ms", "own_ms"];
     const rows = steps.flatMap((step) => Array.from({ length: ranks }, (_, rank) => data.times(step, rank)));
-    return encode.frame(1, 0, number, { ...common, ranks, columns }, [
+    return encode.frame(1, 0, number, { ...common, ranks, columns, ...(this.model.intervals ? { interval_ms: 500 } : {}) }, [
       encode.int64(steps),
       encode.float64(steps.map((step) => data.beganMs(step))),
       ...columns.map((_, c) => encode.float32(rows.map((row) => row[c]))),
     ]);
+  }
+
+  /** The newest state only. */
+  #calls(number, _steps, { panel, step, dropped }) {
+    const { ranks } = this.model;
+    const { functions, total, newest, elapsedMs, mpiMs, bytesTo, messagesTo } = data.calls(step, ranks);
+    const metadata = { panel, step, dropped, functions, ranks, cells: ranks, cell_ranks: 1, interval_ms: 500 };
+    return encode.frame(5, 0, number, metadata, [...total, ...newest, elapsedMs, mpiMs, bytesTo, messagesTo].map(encode.float64));
   }
 
   #counters(number, steps, common) {

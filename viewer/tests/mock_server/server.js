@@ -17,7 +17,7 @@ export const WHY_NOT = "This program does not ask for requests: it never called 
 /**
  * Options: page (path of the HTML), token, port (0: any), ranks, layers, sequences, length, hidden, isStill (views are the same in every step), control (as in hello; generate: true answers requests, a token a step), window (tokens that are looked back at). Returns a handle: url, step(count) to
  * advance the run, run(hz) and stop(), cut() (loses all connections), refuse(isRefusing) (answers none), end(), close(), received
- * (messages of clients), credits(panel).
+ * (messages of clients), credits(panel). intervals: the program begins no steps.
  */
 export async function startMock(options = {}) {
   const settings = { token: "secret", port: 0, ranks: 4, layers: 4, sequences: 1, length: 64, hidden: 128, control: { generate: false, why: WHY_NOT }, window: 1000, ...options };
@@ -27,7 +27,7 @@ export async function startMock(options = {}) {
     ...Array.from({ length: settings.ranks }, (_, rank) => ({ id: 2 + rank, name: "tokens_per_s", rank, unit: "1/s", value: (step) => 1000 + 10 * rank + step })),
   ];
   const model = { ...settings, still: settings.isStill ? new Map() : null, counters, tensors: data.tensorsOf(settings), generation: new Generations(settings.window) };
-  const run = { run_id: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], megascope: "0.1.0", running: true, control: settings.control };
+  const run = { run_id: "5eed0123456789ab", program: "build/release/bin/megascope-gpt", command: ["megascope-gpt", "--tp", "2", "--pp", "2"], ranks: settings.ranks, hosts: ["node1"], megascope: "0.1.0", running: true, control: settings.control, began_ms: Date.now() - 192_000, directory: "/scratch/me/megascope-17" };
   const clients = new Set();
   const received = [];
   let last = -1;

@@ -10,7 +10,7 @@ describe("the address", () => {
   });
   it("brings back everything that was chosen", () => {
     const state: UrlState = {
-      view: "tensors", steps: { from: 10, to: 90 }, theme: "dark", palette: "cividis", counters: ["lo*", "a&b=#c"], rank: 3, step: 77,
+      view: "tensors", steps: { from: 10, to: 90 }, theme: "dark", palette: "cividis", counters: ["lo*", "a&b=#c"], counterScale: "log", smooth: 20, rank: 3, step: 77,
       family: "layers.*.qkv.weight", kind: "weight", column: "max", scale: "symlog", strips: ["*qkv*", "", "é", "*hidden*"], stripKind: "actv_in",
       stripScale: "log", layers: [2, 5], tiles: 32, method: "data.abs().mean(dim=-1)", microBatch: 1,
       attention: "*probs*", attentionScale: "log", layer: 3, head: 2, token: 9, prompt: "a&b=#\n é", tokens: 7, temperature: 0.25, topK: 20, topP: 0.9, seed: -5,
@@ -30,6 +30,7 @@ describe("what is asked for", () => {
   const tensor = (id: number, name: string, layer: number, kind = "actv_out"): Tensor => ({ id, name, layer, kind, shape: [1, 8, 16], dtype: "float32" });
   it("is only what the view shows", () => {
     expect([...wishesFor(DEFAULTS, []).keys()]).toEqual(["steps", "counters"]);
+    expect([...wishesFor(DEFAULTS, [], false, true).keys()], "of a program without steps").toEqual(["steps", "counters", "calls"]);
     const wishes = wishesFor({ ...DEFAULTS, view: "tensors", strips: ["*qkv*", "", "*mlp2*"] }, []);
     expect([...wishes.keys()]).toEqual(["steps", "counters", "statistics", "strip-0", "strip-2"]);
     expect(wishes.get("strip-2")).toEqual({

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plugin/tensors/letter.h"
+
+namespace megascope::live {
+
+/// MPI calls of a program that begins no steps: functions summed over ranks, of the run so far and of each rank's newest interval; time in
+/// MPI by rank; point-to-point bytes by sender and receiver. One thread.
+class CallTable {
+ public:
+  static constexpr std::uint32_t kMaxCells = 256;        ///< of the matrix, along each side
+  static constexpr std::size_t kMaxFunctions = 512;
+  static constexpr std::size_t kMaxPairs = 1 << 18;      ///< of sender and receiver that are told apart; of others nothing is kept
+
+  /// ranks: of whom sums are taken.
+  void add(std::int32_t world_rank, std::uint32_t ranks, const tensors::CallSums& sums);
+
+  struct Function {
+    std::string name;
+    tensors::CallSum total;
+    tensors::CallSum newest;
+  };
+  struct Rank {
+    double elapsed_ms = 0.0;  ///< that is accounted for; 0: nothing is known
+    double mpi_ms = 0.0;
+  };
+  const std::vector<Function>& functions() const { return functions_; }
+  const std::vector<Rank>& ranks() const { return ranks_; }
+  /// Ranks a cell of the matrix stands for, and cells along a side.
+  std::uint32_t cell_ranks() const { return cell_ranks_; }
+  std::uint32_t cells() const { return cells_; }
+  /// [cells][cells], sender first.
+  const std::vector<double>& bytes() const { return bytes_; }
+  const std::vector<double>& messages() const { return messages_; }
+  /// Counts up with each change.
+  std::uint64_t version() const { return version_; }
+  /// The newest interval of any rank, from 0.
+  std::int64_t newest() const { return newest_; }
+  std::uint64_t ignored_pairs() const { return ignored_pairs_; }
+
+ private:
+  struct Source {
+    std::int64_t index = 0;
+    std::unordered_map<std::uint32_t, tensors::CallSum> totals;  ///< by function
+    std::unordered_map<std::uint32_t, tensors::CallSum> newest;  ///< of the rank's last interval
+    std::unordered_map<std::int32_t, tensors::PeerSum> peers;
+  };
+  void begin(std::uint32_t ranks);
+  void add_function(Source& source, Rank& rank, const std::string& name, const tensors::CallSum& sum);
+  void add_peer(Source& source, std::int32_t world_rank, const tensors::PeerSum& sum);
+
+  std::vector<Function> functions_;
+  std::map<std::string, std::uint32_t> function_ids_;
+  std::vector<Source> sources_;
+  std::vector<Rank> ranks_;
+  std::uint32_t cell_ranks_ = 1;
+  std::uint32_t cells_ = 0;
+  std::vector<double> bytes_;
+  std::vector<double> messages_;
+  std::size_t pairs_ = 0;
+  std::uint64_t ignored_pairs_ = 0;
+  std::uint64_t version_ = 0;
+  std::int64_t first_index_ = 0;
+  std::int64_t newest_ = -1;
+};
+
+}  // namespace megascope::live

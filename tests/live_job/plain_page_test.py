@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""What the live view's page shows in a browser of an unmodified MPI program, when it ends and when it is killed.
+
+  plain_page_test.py LIBRARY PLAIN_RING PAGE_FOLDER NODE CHROMIUM LAUNCHER...
+
+PAGE_FOLDER: where the page was built, with its packages. With PICTURES_FOLDER=FOLDER pictures of the page are written there.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
+
+from job import Job  # noqa: E402
+
+LIBRARY, PLAIN_RING, PAGE_FOLDER, NODE, CHROMIUM, *LAUNCHER = sys.argv[1:]
+RANKS = 3
+
+
+def rank_pids(job):
+    """Of the ranks of a job: processes of its user whose environment names its run directory."""
+    wanted = f"MEGASCOPE_OUT={job.folder}".encode()
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and wanted in (entry / "environ").read_bytes().split(b"\0") and PLAIN_RING in (entry / "cmdline").read_bytes().decode().split("\0")[0]:
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+def read_page(seconds, is_killed):
+    """(what the page showed, the job's run directory, its lines)."""
+    words = [NODE, "tests/job/read_plain_page.js"] + ([os.environ["PICTURES_FOLDER"]] if os.environ.get("PICTURES_FOLDER") else [])
+    reader = subprocess.Popen(words, cwd=PAGE_FOLDER, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with reader:
+        try:
+            assert reader.stdout.readline() == "ready\n", "the browser did not start"
+            with Job(LAUNCHER, [PLAIN_RING, seconds], RANKS, LIBRARY) as job:
+                job.find_server()
+                reader.stdin.write(f"http://127.0.0.1:{job.port}/?token={job.token}\n")
+                reader.stdin.flush()
+                assert reader.stdout.readline() == "read\n", "the page was not read"
+                if is_killed:
+                    for pid in rank_pids(job):
+                        os.kill(pid, signal.SIGKILL)
+                shown, _ = reader.communicate(timeout=150)
+                assert reader.returncode == 0, "the page's end was not read"
+                code = job.end()
+                assert (code != 0) == is_killed, job.errors
+                return json.loads(shown), str(job.folder), job.lines
+        finally:
+            reader.kill()
+
+
+class ThePage(unittest.TestCase):
+    def check_plain(self, shown, folder):
+        self.assertEqual(shown["problems"], [])
+        self.assertLessEqual({"MPI_Sendrecv", "MPI_Allreduce", "MPI_Bcast", "MPI_Send", "MPI_Recv"}, {row["function"] for row in shown["functions"]})
+        times = [float(row["timeMs"]) for row in shown["functions"]]
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertTrue(shown["newest"])
+        self.assertEqual([int(row["rank"]) for row in shown["ranks"]], list(range(RANKS)))
+        self.assertTrue(all(0 < float(row["share"]) <= 1 for row in shown["ranks"]))
+        self.assertRegex(shown["told"], r"^rank 0 to rank 1: [\d.]+ [KM]iB in \S+ messages$")
+        self.assertNotIn("step", shown["text"].lower(), "a sampling interval is no step")
+        self.assertEqual(shown["facts"]["directory"], folder)
+        self.assertTrue(shown["facts"]["hosts"])
+        self.assertRegex(shown["facts"]["elapsed"], r"^\d+ s$|min")
+
+    def test_of_a_program_that_ends(self):
+        shown, folder, lines = read_page(12, False)
+        self.check_plain(shown, folder)
+        self.assertEqual(shown["end"], {"chip": "Run finished", "kind": "finished", "command": f"megascope analyze {folder}"})
+        iterations = next(int(line.split()[1]) for line in lines if line.startswith("iterations "))
+        sums = {row["function"]: int(row["calls"]) for row in shown["kept"]}
+        self.assertLessEqual(sums["MPI_Allreduce"], RANKS * iterations)
+        self.assertGreater(sums["MPI_Allreduce"], 0)
+
+    def test_of_a_program_that_is_killed(self):
+        shown, folder, _ = read_page(120, True)
+        self.check_plain(shown, folder)
+        self.assertEqual(shown["end"], {"chip": "Job lost: nobody answers", "kind": "lost", "command": f"megascope recover {folder}"})
+        self.assertTrue(shown["kept"], "what came is kept")
+
+
+if __name__ == "__main__":
+    if not (pathlib.Path(PAGE_FOLDER) / "node_modules").exists() or not CHROMIUM or CHROMIUM.endswith("NOTFOUND") or NODE.endswith("NOTFOUND"):
+        print("SKIPPED: chromium, node or the page's packages are not there")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,64 @@
+import { cellsOf } from "../draw/raster";
+import { rangeOf, type HeatData } from "../parts/heat_data";
+import type { CallsFrame, CallSums } from "../protocol/frame";
+import { isSymmetric, type Palette } from "../scale/colours";
+import { bytes, counted } from "../scale/format";
+import { scaleFor } from "../scale/value_scale";
+
+export interface FunctionRow {
+  name: string;
+  calls: number;
+  timeMs: number;
+  sent: number;
+  received: number;
+  ofLargest: number; // time, as a share of the first row's
+}
+
+export interface RankShare {
+  rank: number;
+  mpiMs: number;
+  share: number; // of the time that is accounted for
+}
+
+const MOST_FUNCTIONS = 40;
+const MOST_RANKS = 64;
+const WIDE_RANGE = 1000; // beyond which a linear scale shows the largest only
+
+/** Functions that were called, the one with most time first. */
+export function functionRows(names: string[], { calls, timeMs, sent, received }: CallSums): FunctionRow[] {
+  const rows = names.map((name, i) => ({ name, calls: calls[i], timeMs: timeMs[i], sent: sent[i], received: received[i], ofLargest: 0 })).filter((row) => row.calls > 0);
+  rows.sort((a, b) => b.timeMs - a.timeMs);
+  const largest = rows[0]?.timeMs || 1;
+  return rows.slice(0, MOST_FUNCTIONS).map((row) => ({ ...row, ofLargest: row.timeMs / largest }));
+}
+
+/** By rank; of more ranks than there is room for those that are in MPI longest. */
+export function rankShares({ elapsedMs, mpiMs }: CallsFrame): RankShare[] {
+  const rows: RankShare[] = [];
+  for (let rank = 0; rank < elapsedMs.length; rank++) {
+    if (elapsedMs[rank] > 0) rows.push({ rank, mpiMs: mpiMs[rank], share: Math.min(1, mpiMs[rank] / elapsedMs[rank]) });
+  }
+  return rows.length <= MOST_RANKS ? rows : rows.sort((a, b) => b.share - a.share).slice(0, MOST_RANKS);
+}
+
+/** Bytes by sender and receiver; null: nothing was sent. */
+export function messageHeat({ bytesTo, messagesTo, cells, cellRanks, elapsedMs }: CallsFrame, palette: Palette): HeatData | null {
+  const values = Float32Array.from(bytesTo);
+  const isKnown = Uint8Array.from(messagesTo, (count) => (count > 0 ? 1 : 0));
+  if (!isKnown.includes(1)) return null;
+  const nameOf = (cell: number): string => (cellRanks === 1 ? String(cell) : `${cell * cellRanks}–${Math.min(elapsedMs.length, (cell + 1) * cellRanks) - 1}`);
+  const names = Array.from({ length: cells }, (_, cell) => nameOf(cell));
+  const range = rangeOf({ rows: cells, columns: cells, values, isKnown });
+  const isWide = range.most > WIDE_RANGE * range.leastMagnitude;
+  const who = cellRanks === 1 ? "rank" : "ranks";
+  return {
+    cells: cellsOf({ rows: cells, columns: cells, values, isKnown }),
+    scale: scaleFor(isWide ? "log" : "linear", { ...range, least: isWide ? range.least : 0 }, isSymmetric(palette)),
+    rowNames: names,
+    columnNames: names,
+    describe: (row, column) => {
+      const at = row * cells + column;
+      return `${who} ${nameOf(row)} to ${who} ${nameOf(column)}: ${messagesTo[at] ? `${bytes(bytesTo[at])} in ${counted(messagesTo[at])} messages` : "nothing"}`;
+    },
+  };
+}
