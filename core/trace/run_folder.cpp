@@ -69,6 +69,10 @@ bool parse_run_id(std::string_view text, RunId& result) {
   result.scratch_folder = scratch_folder_of(result.scratch, result.id);
   result.nodes.clear();
   next_line(text, result.nodes);  // not of older runs
+  std::string line;
+  next_line(text, line);  // rank 0's node
+  // The directory itself: another one where somebody had taken the usual name.
+  if (next_line(text, line) && line.starts_with('/') && line.ends_with("/" + result.id)) result.scratch_folder = line;
   return true;
 }
 

@@ -18,7 +18,7 @@ namespace megascope::trace {
 std::string trace_file_name(std::int32_t world_rank);
 bool is_trace_file_name(std::string_view name);
 inline constexpr char kSoloFolderPrefix[] = "solo-";    ///< folders inside, of ranks that recorded alone
-inline constexpr char kRunIdFile[] = "run-id";          ///< lines: run id; rank 0's scratch; the job's nodes (Slurm); rank 0's node
+inline constexpr char kRunIdFile[] = "run-id";          ///< lines: run id; rank 0's scratch; the job's nodes (Slurm); rank 0's node; directory of its traces there
 inline constexpr char kOptionsFile[] = "options.sh";
 inline constexpr char kReportTextFile[] = "report.txt";
 inline constexpr char kReportJsonFile[] = "report.json";
