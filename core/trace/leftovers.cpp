@@ -17,14 +17,22 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 
+/// The id of a run folder of this user; empty: it is none. Folders of others, and links, are not looked into.
+std::string id_of(const std::string& folder) {
+  OpenDirectory run;
+  run.path = folder;
+  RunId id;
+  if (!files::open_own_directory(files::current_directory(), folder, run.opened).is_ok()) return {};
+  return read_run_id(run.base(), id) ? id.id : std::string();
+}
+
 /// Finds run folders by their ids. Each directory is read once, however many runs are looked for in it.
 class RunFolders {
  public:
   /// The run folder with this id: the one asked for; beside it, where rank 0 chose another name; inside it, for a rank on its
   /// own. Empty: there is none.
   std::string find(const fs::path& asked_for, const std::string& run_id) {
-    RunId id;
-    if (read_run_id(asked_for.string(), id) && id.id == run_id) return asked_for.string();
+    if (id_of(asked_for.string()) == run_id) return asked_for.string();
     const std::string beside = found_in(asked_for.parent_path(), run_id);
     return beside.empty() ? found_in(asked_for, run_id) : beside;
   }
@@ -46,8 +54,8 @@ class RunFolders {
     Folders folders;
     for (const std::string& name : files::names_in(parent.string(), kMaxEntries)) {
       const std::string folder = (parent / name).string();
-      RunId id;
-      if (read_run_id(folder, id)) folders.emplace(id.id, folder);
+      const std::string id = id_of(folder);
+      if (!id.empty()) folders.emplace(id, folder);
     }
     return folders;
   }

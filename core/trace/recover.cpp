@@ -160,6 +160,14 @@ Status open_run(const std::string& folder, Recovery& recovery) {
   return status;
 }
 
+/// From a run's directory in scratch storage that a path names.
+void take_from(const std::filesystem::path& place, Recovery& recovery, RecoverResult& result) {
+  OpenDirectory home;
+  home.path = place.parent_path().string();
+  if (!files::open_private_directory(home.path, home.opened).is_ok()) return;  // open_scratch_homes() has said why
+  take_all(home, place.filename().string(), recovery, result);
+}
+
 Status conclude(const Recovery& recovery, RecoverResult& result) {
   const OpenDirectory& run = recovery.run;
   const RunId& id = recovery.id;
@@ -184,6 +192,7 @@ Status recover_run(const std::string& folder, RecoverResult& result, const std::
     if (!recovery.has_id) break;
     for (const OpenDirectory& home : open_scratch_homes(scratch, result.problems)) take_all(home, recovery.id.id, recovery, result);
   }
+  if (recovery.has_id) take_from(recovery.id.scratch_folder, recovery, result);
   return conclude(recovery, result);
 }
 
@@ -192,13 +201,8 @@ Status recover_leftover(const Leftover& left, RecoverResult& result) {
   recovery.unproven = Unproven::kLeave;
   const Status status = open_run(left.run_folder, recovery);
   if (!status.is_ok()) return status;
-  const std::filesystem::path own = left.scratch_folder;
-  for (const std::filesystem::path& place : {own, recovery.has_id ? std::filesystem::path(recovery.id.scratch_folder) : own}) {
-    OpenDirectory home;
-    home.path = place.parent_path().string();
-    if (!files::open_private_directory(home.path, home.opened).is_ok()) continue;
-    take_all(home, place.filename().string(), recovery, result);
-  }
+  take_from(left.scratch_folder, recovery, result);
+  if (recovery.has_id) take_from(recovery.id.scratch_folder, recovery, result);
   const Status concluded = conclude(recovery, result);
   return result.unproven_count != 0 ? Status::ok() : concluded;
 }

@@ -235,6 +235,22 @@ TEST_F(RecoverTest, FollowsNoLinkAndWaitsForNoFifo) {
   EXPECT_EQ(result.problems.size(), 2u) << testing::PrintToString(result.problems);
 }
 
+TEST_F(RecoverTest, FindsTheDirectoryThatWasMadeWhereTheUsualNameWasTaken) {
+  make_run_folder("out", "mine", scratch());
+  leave_trace("mine", rank_1_of_4("out"));
+  const fs::path usual = fs::path(scratch_folder_of(scratch(), "mine")).parent_path();
+  fs::rename(usual, usual.string() + ".Ab3xYz");
+  fs::create_symlink(folder_, usual);
+  const std::vector<Leftover> left = find_leftovers({scratch()});
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].scratch_folder, usual.string() + ".Ab3xYz/mine");
+  EXPECT_EQ(left[0].run_folder, folder_ / "out");
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_THAT(result.ranks, ElementsAre(1));
+  EXPECT_THAT(result.problems, ElementsAre("cannot use " + usual.string() + ": it is not a directory"));
+}
+
 TEST_F(RecoverTest, AnIdThatIsNoNameOfADirectoryIsNoId) {
   for (const std::string id : {"..", ".", "a/b", ""}) {
     make_run_folder("out", id, scratch());

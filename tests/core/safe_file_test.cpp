@@ -151,6 +151,32 @@ TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
   }
 }
 
+TEST_F(SafeFile, AnOwnDirectoryMayBeOneThatOthersWriteTo) {
+  Descriptor directory;
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  EXPECT_TRUE(open_own_directory(current_directory(), folder_, directory).is_ok());
+  put("file", "in it");
+  std::string text;
+  EXPECT_TRUE(read_small({directory.number(), folder_}, "file", 100, text).is_ok());
+  EXPECT_EQ(text, "in it");
+  fs::create_directory_symlink(folder_, in("link"));
+  EXPECT_THAT(open_own_directory(current_directory(), in("link"), directory).message(), HasSubstr("not a directory"));
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(folder_.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(open_own_directory(current_directory(), folder_, directory).message(), HasSubstr("another user (uid 65534), not to uid 0; run this as that user"));
+  }
+}
+
+TEST_F(SafeFile, ListsNamesUpToABound) {
+  for (const char* name : {"a", "b", ".c"}) put(name, "");
+  std::vector<std::string> found = names_in(folder_, 10);
+  std::ranges::sort(found);
+  EXPECT_THAT(found, ElementsAre(".c", "a", "b"));
+  EXPECT_EQ(names_in(folder_, 2).size(), 2u);
+  EXPECT_THAT(names_in(in("nothing"), 10), IsEmpty());
+  EXPECT_THAT(names_in(in("a"), 10), IsEmpty());
+}
+
 TEST_F(SafeFile, ReadsSmallFilesWhole) {
   put("file", std::string(10'000, 'x'));
   std::string text;

@@ -61,6 +61,15 @@ Command recovery(const Trial& trial) {
   return {.arguments = {MEGASCOPE_TEST_COMMAND, "recover", trial.run_folder()}, .environment = {}, .folder = trial.folder().path(), .before_exec = {}};
 }
 
+/// The program notes MPI_Finalize before it calls it: alone of all calls it may be in the book and not have been entered.
+void forget_a_finalize_that_was_not_entered(const Trial& trial, const std::vector<Row>& rows) {
+  Book* const book = Book::open((trial.folder() / "book.0").c_str());
+  const std::uint64_t count = book->count.load();
+  const bool is_noted = count > 0 && book->entries[count - 1].fn == Book::kFinalize;
+  const bool is_recorded = !rows.empty() && rows.back().function == "MPI_Finalize";
+  if (is_noted && !is_recorded) book->count.store(count - 1);
+}
+
 struct Counts {
   int programs = 0;   ///< killed before they ended
   int recoveries = 0; ///< killed before they ended
@@ -97,6 +106,7 @@ void kill_one(std::mt19937& random, Counts& counts) {
   const Read read = trial.trace();
   ASSERT_EQ(read.locations.size(), 1u);
   ASSERT_NE(book, nullptr);
+  forget_a_finalize_that_was_not_entered(trial, read.locations[0]);
   expect_book(read.locations[0], *book);
   EXPECT_FALSE(has_part(trial.run_folder()));
   std::error_code error;

@@ -72,10 +72,17 @@ class Epilog(Case):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
         return time.monotonic() - start
 
-    def watchers(self):
-        """Processes of epilogs, which are named by the limit and the tag."""
-        found = subprocess.run(["pgrep", "-f", f"{self.folder}|sleep {LIMIT_S + 2}$"], capture_output=True, text=True, check=False).stdout.split()
-        return [int(pid) for pid in found]
+    def started(self):
+        """Processes that the epilog started: they have its PATH."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if f"PATH={self.folder}/tools:".encode() in file.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
 
     def test_brings_traces_of_killed_runs_in(self):
         out = self.killed_run(f"{self.make('victims', VICTIM)}/run", VICTIM)
@@ -83,7 +90,7 @@ class Epilog(Case):
         self.assertEqual(os.stat(f"{out}/rank-0.mgt").st_uid, VICTIM)
         self.assertEqual(self.left_in(VICTIM), [])
         self.assertIn(f"recovered {out}/rank-0.mgt\n", self.logged())
-        wait_for("all that it started", lambda: not self.watchers(), 20)
+        wait_for("all that it started", lambda: not self.started(), 20)
         self.assertLess(self.end_job(), MOST_S, "nothing is left to do")
 
     def test_reads_no_private_file_through_a_directory_of_another_user(self):
@@ -132,7 +139,7 @@ class Epilog(Case):
         finally:
             tracer.kill()
             tracer.communicate()
-        wait_for("all that it started", lambda: not self.watchers(), 20)
+        wait_for("all that it started", lambda: not self.started(), 20)
         self.fast_command()
         self.end_job()
         self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"), "the next job's end recovers it")
@@ -159,7 +166,7 @@ class Epilog(Case):
         with open(f"{freezer}/cgroup.procs", encoding="utf-8") as file:
             self.assertNotEqual(file.read(), "", "version 1 of control groups: it is still there") if self.is_version_1(freezer) else None
         self.freeze(freezer, False)
-        wait_for("all that it started", lambda: not self.watchers(), 20)
+        wait_for("all that it started", lambda: not self.started(), 20)
 
     @staticmethod
     def is_version_1(freezer):
@@ -201,7 +208,7 @@ class Epilog(Case):
         self.tool("logger", "exec sleep 60\n")
         self.assertLess(self.end_job(), MOST_S)
         self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"))
-        for pid in self.watchers():
+        for pid in self.started():
             os.kill(pid, signal.SIGKILL)
 
     def test_a_bad_limit_is_not_used(self):

@@ -91,6 +91,21 @@ class TwoUsers(Case):
         self.assertEqual(len(self.left_in(VICTIM)), 1)
         self.assertEqual(self.call("recover", out, uid=VICTIM).returncode, 0)
 
+    def test_a_directory_of_another_user_with_the_same_run_id_is_no_run_directory(self):
+        """The run directory has got another name, so recover looks for it, and the attacker knows the id."""
+        common = self.make("common", mode=0o1777)
+        out = self.killed_run(f"{common}/run", VICTIM)
+        with open(f"{out}/run-id", encoding="utf-8") as file:
+            run_id = file.read()
+        for name in ("a", "run-2", "zz"):
+            self.write(f"{self.make(f'{common}/{name}', ATTACKER, 0o777)}/run-id", run_id, ATTACKER, 0o644)
+        os.rename(out, f"{common}/renamed")
+        os.symlink(f"{common}/a", out)
+        result = self.call("recover", "--here", "--scratch", self.scratch, uid=VICTIM)
+        self.assertEqual(result.returncode, 0, text_of(result))
+        self.assertTrue(os.path.isfile(f"{common}/renamed/rank-0.mgt"))
+        self.assertEqual(os.listdir(f"{common}/a"), ["run-id"])
+
     def test_a_fifo_holds_nobody(self):
         _, run = self.planted()
         os.remove(f"{run}/rank-0.mgt")
