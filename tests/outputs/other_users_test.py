@@ -117,6 +117,8 @@ class OtherUsers(Case):
         with self.waiting():
             elsewhere.mkdir()
             (elsewhere / "report.txt").write_text(PRECIOUS, encoding="utf-8")
+            for path in (elsewhere, elsewhere / "report.txt"):
+                os.chown(path, VICTIM, GROUP)
             for words in (("mv", self.project / "a", self.project / "moved"), ("ln", "-s", self.home, self.project / "a")):
                 subprocess.run(as_user(ATTACKER, *words), check=True)
         self.assertEqual([path.name for path in elsewhere.iterdir()], ["report.txt"])
