@@ -272,6 +272,7 @@ void Session::make_folder() {
   if (status.is_ok()) {
     status = files::write_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n" + scratch_folder_ + "\n", kTextMode);
   }
+  has_run_id_file_ = status.is_ok();
   if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_), kTextMode);
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
 }
