@@ -199,7 +199,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
 void Session::prepare_exit(bool has_trace) {
   constexpr std::uint64_t kMaxLeftBytes = std::uint64_t{1} << 30;
   if (is_first()) {
-    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_);
+    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_, kMaxLeftBytes);
     if (left > kMaxLeftBytes) {
       say("traces of earlier runs that were cut short take " + human_bytes(left) + " of " + scratch_ + " on " + host_name() +
           "; `megascope recover --here` there brings them into their run directories");
