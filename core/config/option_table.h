@@ -30,7 +30,7 @@
   X(out, Path, "MEGASCOPE_OUT", "", \
     "megascope-<job.step> under Slurm, else megascope-<host>-<pid>", Accepts::anything(), "", \
     "The run folder, made in rank 0's working directory; an existing one is never overwritten " \
-    "(-2, -3, ...).", \
+    "(-2, -3, ...). Neither group nor others can write to it, whatever the umask.", \
     "results/trace") \
   X(scratch, Path, "MEGASCOPE_SCRATCH", "", \
     "a local disk, else /dev/shm, chosen by the type of the file system", Accepts::anything(), "", \

@@ -145,10 +145,13 @@ void recover_cut_short(const std::string& folder) {
   if (!missing.empty()) say(missing + "; " + command + " on their nodes recovers their traces");
 }
 
-/// Of the new run directories those without a report: rank 0 writes it last.
-void recover_all_cut_short(const std::set<std::string>& folders, const std::set<std::string>& before) {
+/// Of the new run directories those without a report: rank 0 writes it last. Where the job ended well and traces are there, it may only
+/// not be seen yet from here.
+void recover_all_cut_short(const std::set<std::string>& folders, const std::set<std::string>& before, const ChildEnd& end) {
   for (const std::string& folder : folders) {
     std::error_code error;
+    const bool has_ended_well = end.signal == 0 && end.exit_code == 0 && !trace::find_traces(folder).empty();
+    if (has_ended_well) continue;
     const bool is_run = fs::exists(fs::path(folder) / trace::kRunIdFile, error);
     if (!before.contains(folder) && is_run && !fs::exists(fs::path(folder) / trace::kReportTextFile, error)) recover_cut_short(folder);
   }
@@ -201,7 +204,7 @@ int run_command(const RunArguments& arguments) {
   }
   const std::set<std::string> after = folders_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
-  recover_all_cut_short(after, before);
+  recover_all_cut_short(after, before, end);
   end_like(end);
 }
 

@@ -112,7 +112,8 @@ void Session::go_alone(const Company& company) {
 std::string Session::own_folder() {
   trace::RunId id;
   // Who can write to a directory above it may have put another one, or a link, in its place.
-  const bool is_ours = folder_.empty() || (is_directory(folder_) && trace::read_run_id(folder_, id) && id.id == run_id_);
+  const auto has_our_id = [&] { return trace::read_run_id(folder_, id) && id.id == run_id_; };
+  const bool is_ours = folder_.empty() || (is_directory(folder_) && (!has_run_id_file_ || has_our_id()));
   if (!is_ours) {
     complain(folder_ + " is not the directory any more that this run created; traces stay in " + scratch_folder_);
     folder_.clear();

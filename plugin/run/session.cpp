@@ -204,7 +204,7 @@ Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefini
 void Session::prepare_exit(bool has_trace) {
   constexpr std::uint64_t kMaxLeftBytes = std::uint64_t{1} << 30;
   if (is_first()) {
-    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_);
+    const std::uint64_t left = leftover_bytes(scratch_, scratch_folder_, kMaxLeftBytes);
     if (left > kMaxLeftBytes) {
       say("traces of earlier runs that were cut short take " + human_bytes(left) + " of " + scratch_ + " on " + host_name() +
           "; `megascope recover --here` there brings them into their run directories");
@@ -277,6 +277,7 @@ void Session::make_folder() {
   if (status.is_ok()) {
     status = files::write_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n" + scratch_folder_ + "\n", kTextMode);
   }
+  has_run_id_file_ = status.is_ok();
   if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_), kTextMode);
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
 }

@@ -14,7 +14,7 @@ ALLOWED = {
 NAMES = ["O_CREAT", "O_TMPFILE", "O_TRUNC", "ofstream", "wofstream", "fstream", "basic_ofstream", "basic_fstream", "filebuf", "basic_filebuf",
          "fopen", "freopen", "tmpfile", "tmpnam", "mkstemp", "mkostemp", "mkstemps", "mkdtemp", "shm_open", "copy_symlink", "create_directory",
          "create_directories", "create_symlink", "create_directory_symlink", "create_hard_link"]
-CALLS = ["creat", "mkdir", "mkdirat", "mknod", "mknodat", "mkfifo", "mkfifoat", "symlink", "symlinkat", "linkat"]
+CALLS = ["creat", "mkdir", "mkdirat", "mknod", "mknodat", "mkfifo", "mkfifoat", "symlink", "symlinkat"]
 CREATES = re.compile(r"\b(?:(?P<name>" + "|".join(NAMES) + r")\b|(?P<call>" + "|".join(CALLS) + r")\s*\(|(?P<copy>(?:fs|filesystem)::copy(?:_file)?)\s*\()")
 
 

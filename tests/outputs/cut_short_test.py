@@ -11,7 +11,7 @@ import signal
 import subprocess
 import unittest
 
-from outputs import Case, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM, launch, told_skips
+from outputs import Case, FORMATS, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM, launch, told_skips
 
 
 class Ends(Case):
@@ -37,6 +37,7 @@ class Ends(Case):
         self.assertIn("megascope analyze", (self.run_folder / "report.txt").read_text(encoding="utf-8"))
         self.assertNotIn("megascope export", done.stderr)
 
+    @unittest.skipUnless("perfetto" in FORMATS, "the build has no Perfetto timelines")
     def test_the_last_line_says_how_a_timeline_gets_waits_and_findings(self):
         done = self.call_ranks(2, MEGASCOPE_EXPORT="perfetto")
         last = done.stderr.rstrip("\n").splitlines()[-1]

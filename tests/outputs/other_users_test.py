@@ -12,7 +12,7 @@ import stat
 import subprocess
 import unittest
 
-from outputs import Case, LIBRARY, PROGRAM, told_skips
+from outputs import Case, FILES, FORMATS, LIBRARY, PROGRAM, told_skips
 
 VICTIM, ATTACKER, GROUP = 4002, 4001, 4000
 PRECIOUS = "precious\n"
@@ -63,40 +63,41 @@ class OtherUsers(Case):
 
     NAMES = ("report.txt", "report.json", "report.txt.part", "report.json.part", "options.sh", "options.sh.part", ".room", "rank-0.mgt", "rank-0.mgt.part",
              "trace.perfetto-trace.part", "trace.json.gz.part", "live_url")
-    ARCHIVE = ("trace", "trace.def", "trace.otf2", "trace.perfetto-trace", "trace.json.gz")
+    ARCHIVE = tuple(name for each in FORMATS for name in FILES[each])
 
     def test_a_run_directory_is_not_for_the_group_to_write_to(self):
-        with self.waiting(MEGASCOPE_EXPORT="otf2,perfetto,chrome"):
+        with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
             self.assertEqual(stat.S_IMODE(self.run_folder.stat().st_mode) & 0o022, 0)
             self.assertEqual(self.plant(*self.NAMES, *self.ARCHIVE), 0)
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         self.assertEqual(stat.S_IMODE((self.run_folder / "rank-0.mgt").stat().st_mode), 0o600)
         self.assertEqual({path.name for path in self.run_folder.iterdir()},
-                         {"report.txt", "report.json", "options.sh", "run-id", "rank-0.mgt", "trace", "trace.def", "trace.otf2", "trace.perfetto-trace", "trace.json.gz"})
-        self.assertEqual(stat.S_IMODE((self.run_folder / "trace").stat().st_mode) & 0o022, 0)
+                         {"report.txt", "report.json", "options.sh", "run-id", "rank-0.mgt", *self.ARCHIVE})
+        if "otf2" in FORMATS:
+            self.assertEqual(stat.S_IMODE((self.run_folder / "trace").stat().st_mode) & 0o022, 0)
 
     def test_nothing_is_written_through_links_in_one_that_the_group_can_write_to(self):
-        with self.waiting(MEGASCOPE_EXPORT="otf2,perfetto,chrome"):
+        with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
             self.run_folder.chmod(0o2775)
             self.assertEqual(self.plant(*self.NAMES), len(self.NAMES))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         for name in ("report.txt", "report.json"):
             self.assertTrue(stat.S_ISREG((self.run_folder / name).lstat().st_mode), name)
         self.assertIn("MegaScope", (self.run_folder / "report.txt").read_text(encoding="utf-8"))
-        self.assertTrue((self.run_folder / "trace.otf2").is_file())
-        self.assertTrue((self.run_folder / "trace.perfetto-trace").is_file())
+        for name in self.ARCHIVE:
+            self.assertTrue((self.run_folder / name).exists(), name)
 
     def test_exports_that_exist_as_links_are_refused(self):
-        with self.waiting(MEGASCOPE_EXPORT="otf2,perfetto,chrome"):
+        with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
             self.run_folder.chmod(0o2775)
             self.assertEqual(self.plant(*self.ARCHIVE), len(self.ARCHIVE))
         self.assertEqual(self.precious.read_text(encoding="utf-8"), PRECIOUS)
         report = " ".join((self.run_folder / "report.txt").read_text(encoding="utf-8").split())
-        self.assertEqual(report.count("exists already: it is not overwritten"), 3, report)
+        self.assertEqual(report.count("exists already: it is not overwritten"), len(FORMATS), report)
 
     def test_links_that_lead_nowhere_yet_make_no_file(self):
         self.precious.unlink()
-        with self.waiting(MEGASCOPE_EXPORT="otf2,perfetto,chrome"):
+        with self.waiting(MEGASCOPE_EXPORT=",".join(FORMATS) or "none"):
             self.run_folder.chmod(0o2775)
             self.plant(*self.NAMES, *self.ARCHIVE)
         self.assertEqual(list(self.home.iterdir()), [])
@@ -117,6 +118,8 @@ class OtherUsers(Case):
         with self.waiting():
             elsewhere.mkdir()
             (elsewhere / "report.txt").write_text(PRECIOUS, encoding="utf-8")
+            for path in (elsewhere, elsewhere / "report.txt"):
+                os.chown(path, VICTIM, GROUP)
             for words in (("mv", self.project / "a", self.project / "moved"), ("ln", "-s", self.home, self.project / "a")):
                 subprocess.run(as_user(ATTACKER, *words), check=True)
         self.assertEqual([path.name for path in elsewhere.iterdir()], ["report.txt"])

@@ -19,6 +19,9 @@ import told_skips  # noqa: E402
 MEGASCOPE, PROGRAM, CC, *MPIRUN = sys.argv[1:]
 LIB = pathlib.Path(MEGASCOPE).parent.parent / "lib"
 LIBRARY = LIB / "libmegascope.so"
+# Formats of the build, and the files that each makes.
+FILES = {"otf2": ("trace", "trace.def", "trace.otf2"), "perfetto": ("trace.perfetto-trace",), "chrome": ("trace.json.gz",)}
+FORMATS = [name for name in FILES if (LIB / f"libmegascope_{name}.so").exists()]
 HAS_LIVE = (LIB / "libmegascope_live.so").exists()
 
 

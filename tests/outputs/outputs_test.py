@@ -10,7 +10,7 @@ import stat
 import subprocess
 import unittest
 
-from outputs import CC, Case, HAS_LIVE, LIB, MPIRUN, PROGRAM, launch, told_skips
+from outputs import CC, FILES, FORMATS, Case, HAS_LIVE, LIB, MPIRUN, PROGRAM, launch, told_skips
 
 
 class Library(Case):
@@ -33,14 +33,14 @@ class Library(Case):
         for when in ("before", "after"):
             with self.subTest(when):
                 shutil.rmtree(self.run_folder, ignore_errors=True)
-                words = launch.setting(MPIRUN, **self.settings(LD_PRELOAD="./libmegascope.so", MEGASCOPE_EXPORT="otf2,perfetto", MEGASCOPE_CALLSITE=1,
-                                                               MEGASCOPE_LIVE=0))
+                words = launch.setting(MPIRUN, **self.settings(LD_PRELOAD="./libmegascope.so", MEGASCOPE_EXPORT=",".join(FORMATS) or "none", MEGASCOPE_CALLSITE=1,
+                                                               MEGASCOPE_LIVE=0 if HAS_LIVE else "off"))
                 done = subprocess.run([*MPIRUN, *words, "-n", "2", PROGRAM, f"{when}:chdir={self.evil}"], cwd=LIB, capture_output=True, text=True, timeout=100,
                                       check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertFalse(self.marker.exists())
-                self.assertTrue((self.run_folder / "trace.otf2").is_file(), done.stderr)
-                self.assertTrue((self.run_folder / "trace.perfetto-trace").is_file())
+                for name in (name for each in FORMATS for name in FILES[each]):
+                    self.assertTrue((self.run_folder / name).exists(), done.stderr)
                 self.assertNotIn("cannot load", done.stderr)
                 self.assertNotIn("no verdict", done.stderr)
 
