@@ -88,14 +88,25 @@ std::uint32_t Profile::KeyIndex::find(std::uint64_t key) const {
 
 std::uint32_t Profile::KeyIndex::insert(std::uint64_t key) {
   if (keys_.size() * 2 >= slots_.size()) {
-    slots_.assign(std::max<std::size_t>(64, slots_.size() * 2), Slot{});
+    std::vector<Slot> grown(std::max<std::size_t>(64, slots_.size() * 2));
+    slots_.swap(grown);  // from here on nothing throws
     for (std::uint32_t i = 0; i < keys_.size(); ++i) slots_[slot_of(keys_[i])] = {keys_[i], i};
   }
   const auto index = static_cast<std::uint32_t>(keys_.size());
-  slots_[slot_of(key)] = {key, index};
   keys_.push_back(key);
+  slots_[slot_of(key)] = {key, index};
   return index;
 }
+
+namespace {
+
+/// So that the next element finds room.
+template <class List>
+void make_room(List& list) {
+  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, list.size() * 2));
+}
+
+}  // namespace
 
 void Profile::define(const ProcessDefinitions& definitions) {
   world_rank_ = definitions.info.world_rank;
@@ -135,6 +146,7 @@ std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
 }
 
 CallTotals& Profile::append_row(std::uint64_t packed) {
+  make_room(totals_);  // without memory neither of them grows
   keys_.insert(packed);
   return totals_.emplace_back();
 }
@@ -164,6 +176,7 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
   const std::uint32_t index = peer_keys_.find(key);
   if (index != KeyIndex::kAbsent) return peers_[index];
   if (world_rank < 0 || peer_keys_.size() >= kMaxProfilePeers) return unlisted_peers_;
+  make_room(peers_);
   peer_keys_.insert(key);
   peers_.push_back({.world_rank = world_rank});
   return peers_.back();
