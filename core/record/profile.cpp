@@ -1,5 +1,6 @@
 #include "core/record/profile.h"
 
+#include "core/base/scarce_memory.h"
 #include "core/record/file_fact.h"
 #include "core/record/user_regions.h"
 #include "core/record/value_fact.h"
@@ -97,16 +98,6 @@ std::uint32_t Profile::KeyIndex::insert(std::uint64_t key) {
   slots_[slot_of(key)] = {key, index};
   return index;
 }
-
-namespace {
-
-/// So that the next element finds room.
-template <class List>
-void make_room(List& list) {
-  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, list.size() * 2));
-}
-
-}  // namespace
 
 void Profile::define(const ProcessDefinitions& definitions) {
   world_rank_ = definitions.info.world_rank;
