@@ -48,7 +48,7 @@ bool is_megascope(const Place& place) {
 
 }  // namespace
 
-OtherTool find_other_tool(std::string& path) noexcept {
+OtherTool find_other_tool(std::string& path) {
   const Place own = place_of(&kInHere);
   const Place mpi = place_of(reinterpret_cast<const void*>(twin<Fn::Init>()));
   const Place front = place_of(dlsym(RTLD_DEFAULT, kName));

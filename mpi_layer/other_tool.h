@@ -15,7 +15,7 @@ enum class OtherTool {
 };
 
 /// By who has MPI_Init, looked up as the loader does it for the program. path: of the other one. After resolve_twins().
-OtherTool find_other_tool(std::string& path) noexcept;
+OtherTool find_other_tool(std::string& path);
 
 /// The line for the user when recording begins; empty when there is nothing to say.
 std::string other_tool_line();

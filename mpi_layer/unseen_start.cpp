@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "core/base/scarce_memory.h"
 #include "core/base/own_object.h"
 #include "core/config/environment.h"
 #include "core/lifecycle/runtime.h"
@@ -28,7 +29,7 @@ bool is_mpi_started() noexcept {
   return reinterpret_cast<int (*)(int*)>(symbol)(&flag) == 0 && flag != 0;
 }
 
-[[gnu::destructor]] void tell_unseen_start() noexcept {
+void tell_unseen_start() {
   if (has_seen_start() || getpid() != g_pid_at_load || !is_mpi_started() || !is_loaded_with_program()) return;
   if (!config::load_options(config::environment_entries()).values.enable) return;
   resolve_twins();
@@ -43,6 +44,10 @@ bool is_mpi_started() noexcept {
   }
   runtime().complain("MPI was started by a call that cannot be seen (mpi_f08 of MPICH, PMPI_Init, a function looked up in the "
                      "MPI library itself): nothing was recorded");
+}
+
+[[gnu::destructor]] void tell_unseen_start_at_exit() noexcept {
+  without_throwing(&tell_unseen_start, [] {});
 }
 
 }  // namespace

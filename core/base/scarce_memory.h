@@ -20,6 +20,12 @@ auto without_throwing(Work&& work, Failed&& failed) noexcept -> decltype(work())
   return decltype(work())();
 }
 
+/// So that the next element of a vector finds room: of lists that belong together none grows alone.
+template <class List>
+void make_room(List& list) {
+  if (list.size() == list.capacity()) list.reserve(list.size() * 2 + 16);
+}
+
 /// A status whose text needs no memory.
 inline Status no_memory() noexcept { return Status::error("no memory left"); }
 

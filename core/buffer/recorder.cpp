@@ -85,7 +85,7 @@ EventBuffer* Recorder::make_buffer(trace::ChunkKind kind) noexcept {
   return guarded([&]() -> EventBuffer* {
     const std::lock_guard lock(mutex_);
     if (!t_buffers.has_location && !define_this_thread()) return nullptr;
-    if (buffers_.size() == buffers_.capacity()) buffers_.reserve(2 * buffers_.size() + 4);  // before the buffer takes a chunk
+    make_room(buffers_);  // before the buffer takes a chunk
     buffers_.push_back(std::make_unique<EventBuffer>(*this, t_buffers.location, kind));
     if (g_has_thread_key) pthread_setspecific(g_thread_key, this);
     return buffers_.back().get();

@@ -34,11 +34,14 @@
     "results/trace") \
   X(scratch, Path, "MEGASCOPE_SCRATCH", "", \
     "a local disk, else /dev/shm, chosen by the type of the file system", Accepts::anything(), "", \
-    "Folder on each node for the buffers while the program runs; should be local to the node.", \
+    "Directory on each node for the buffers while the program runs; should be local to the node. btrfs and zfs are local disks, on which a " \
+    "kill loses up to 1 MiB a thread. A directory in memory is named in the line at start.", \
     "/local/scratch") \
   X(buffer_size_bytes, SizeBytes, "MEGASCOPE_BUFFER_SIZE", "1G", "", \
     Accepts::range(1ULL << 20, 1ULL << 40), "bytes", \
-    "Most that is kept for each rank; K, M, G and T are powers of 1024.", \
+    "Most that is kept for each rank; K, M, G and T are powers of 1024. Recording stops earlier where less than 5 % of the file system " \
+    "would stay free, at least 1 GiB and at most 16 GiB (an eighth of a file system below 8 GiB). In memory all ranks of a node together " \
+    "take a sixteenth of what is available to the node and the memory cgroup.", \
     "4G") \
   X(buffer_policy, BufferPolicy, "MEGASCOPE_BUFFER_POLICY", "stop", "", \
     Accepts::words(MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_TEXT)), "", \

@@ -48,7 +48,7 @@ std::string options_markdown() {
       "# Configuration\n\n"
       "<!-- Generated from core/config/option_table.h: cmake --build --preset dev --target "
       "megascope_gen_docs -->\n\n"
-      "MegaScope is configured by environment variables. All ranks should see the same ones; rank "
+      "MegaScope is configured by environment variables. All ranks should see the same ones (no job hangs where they differ); rank "
       "0 says once what is\n"
       "wrong with them. An empty value is the default. A bad value is replaced by the default, an "
       "unknown name is\n"

@@ -20,11 +20,12 @@ class IdMap {
   Value& operator[](Key key) {
     std::size_t index = find(key);
     if (slots_[index].key == kNone) {
-      if (++count_ * 2 > slots_.size()) {
+      if ((count_ + 1) * 2 > slots_.size()) {
         grow();
         index = find(key);
       }
       slots_[index] = {key, Value{}};
+      ++count_;
     }
     return slots_[index].value;
   }

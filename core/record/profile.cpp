@@ -1,5 +1,6 @@
 #include "core/record/profile.h"
 
+#include "core/base/scarce_memory.h"
 #include "core/record/file_fact.h"
 #include "core/record/user_regions.h"
 #include "core/record/value_fact.h"
@@ -88,12 +89,13 @@ std::uint32_t Profile::KeyIndex::find(std::uint64_t key) const {
 
 std::uint32_t Profile::KeyIndex::insert(std::uint64_t key) {
   if (keys_.size() * 2 >= slots_.size()) {
-    slots_.assign(std::max<std::size_t>(64, slots_.size() * 2), Slot{});
+    std::vector<Slot> grown(std::max<std::size_t>(64, slots_.size() * 2));
+    slots_.swap(grown);  // from here on nothing throws
     for (std::uint32_t i = 0; i < keys_.size(); ++i) slots_[slot_of(keys_[i])] = {keys_[i], i};
   }
   const auto index = static_cast<std::uint32_t>(keys_.size());
-  slots_[slot_of(key)] = {key, index};
   keys_.push_back(key);
+  slots_[slot_of(key)] = {key, index};
   return index;
 }
 
@@ -135,6 +137,7 @@ std::int32_t Profile::world_rank_of(CommId comm, std::int32_t peer) const {
 }
 
 CallTotals& Profile::append_row(std::uint64_t packed) {
+  make_room(totals_);  // without memory neither of them grows
   keys_.insert(packed);
   return totals_.emplace_back();
 }
@@ -164,6 +167,7 @@ PeerTotals& Profile::peer(std::int32_t world_rank) {
   const std::uint32_t index = peer_keys_.find(key);
   if (index != KeyIndex::kAbsent) return peers_[index];
   if (world_rank < 0 || peer_keys_.size() >= kMaxProfilePeers) return unlisted_peers_;
+  make_room(peers_);
   peer_keys_.insert(key);
   peers_.push_back({.world_rank = world_rank});
   return peers_.back();
