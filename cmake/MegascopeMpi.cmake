@@ -47,9 +47,15 @@ else()
   string(REGEX MATCH "Open MPI [0-9a-z.]+" MEGASCOPE_MPI_VERSION "${version}")
 endif()
 
+# Functions that MPI-3 removed: Open MPI's library has them up to version 4, its mpi.h declares them when asked.
+set(MEGASCOPE_MPI_DEFINITIONS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+if(MEGASCOPE_MPI_VERSION MATCHES "^Open MPI [34]\\.")
+  list(APPEND MEGASCOPE_MPI_DEFINITIONS OMPI_OMIT_MPI1_COMPAT_DECLS=0)
+endif()
+
 add_library(megascope_mpi_headers INTERFACE)
 target_include_directories(megascope_mpi_headers SYSTEM INTERFACE ${MEGASCOPE_MPI_INCLUDE_DIRS})
-target_compile_definitions(megascope_mpi_headers INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+target_compile_definitions(megascope_mpi_headers INTERFACE ${MEGASCOPE_MPI_DEFINITIONS})
 add_library(megascope::mpi_headers ALIAS megascope_mpi_headers)
 add_library(megascope_mpi_library INTERFACE)
 target_link_libraries(megascope_mpi_library INTERFACE megascope_mpi_headers ${MEGASCOPE_MPI_LINK})

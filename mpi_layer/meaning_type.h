@@ -71,6 +71,10 @@ MEGASCOPE_TYPE(create_indexed_block)
 MEGASCOPE_TYPE(create_resized)
 MEGASCOPE_TYPE(create_struct)
 MEGASCOPE_TYPE(create_subarray)
+// Removed by MPI-3.0: not in every mpi.h. Addresses and extents are short integers in their Fortran form: they are not told.
+MEGASCOPE_WHERE_DECLARED(Type_hindexed, MEGASCOPE_TYPE(hindexed))
+MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
+MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
 #undef MEGASCOPE_TYPE
 
 /// A freed handle may come back as another: in another thread before the call that frees it has returned, here after an

@@ -13,6 +13,7 @@
 #define MEGASCOPE_GRANULARITIES(X) X(kCalls, "calls") X(kBase, "base") X(kFull, "full")
 #define MEGASCOPE_CONTROLS(X) X(kAuto, "auto") X(kOn, "on") X(kOff, "off")
 #define MEGASCOPE_LIVE_CONTROLS(X) X(kOff, "off") X(kAllow, "allow")
+#define MEGASCOPE_OTF2_INTERCOMMS(X) X(kIntercomm, "intercomm") X(kComm, "comm")
 #define MEGASCOPE_EXPORT_FORMATS(X) \
   X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
@@ -53,6 +54,11 @@
     Accepts::list(MEGASCOPE_EXPORT_FORMATS(MEGASCOPE_CHOICE_TEXT)), "", \
     "Formats written when the program ends, as a list. An explicit list is always obeyed.", \
     "otf2+chrome") \
+  X(otf2_intercomm, Otf2Intercomm, "MEGASCOPE_OTF2_INTERCOMM", "intercomm", "", \
+    Accepts::words(MEGASCOPE_OTF2_INTERCOMMS(MEGASCOPE_CHOICE_TEXT)), "", \
+    "How OTF2 archives define intercommunicators, at exit and by `megascope export`: as such, or as communicators of both groups, " \
+    "which python3-otf2 3.0.2 can read.", \
+    "comm") \
   X(report, ReportStyle, "MEGASCOPE_REPORT", "full", "", \
     Accepts::words(MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_TEXT)), "", \
     "What is printed on rank 0's stderr at the end; the whole report is in the run folder in any " \

@@ -27,6 +27,8 @@ struct ExportJob {
   std::function<void(std::uint64_t calls)> progress;
   /// What an analysis found, the same on all members, for formats that can show it; null: nothing is to be shown. Not owned.
   const Annotations* annotations = nullptr;
+  /// OTF2: intercommunicators are written as communicators of both groups. Member 0's counts.
+  bool has_plain_comms = false;
 };
 
 /// The same on all members.
@@ -53,6 +55,6 @@ struct ModuleTable {
 };
 
 /// Changes with every release and whenever an interface between the library and its modules changes.
-inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 5";
+inline constexpr const char kModuleBuild[] = "megascope 0.1.0 modules 6";
 
 }  // namespace megascope

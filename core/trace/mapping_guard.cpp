@@ -1,6 +1,7 @@
 #include "core/trace/mapping_guard.h"
 
 #include <signal.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,7 +31,18 @@ const char* path_of(std::uintptr_t address) {
   return nullptr;
 }
 
-void put(const char* text) { (void)!write(g_guard.file, text, std::strlen(text)); }
+std::atomic<bool> g_is_ending{false};
+
+/// At once: threads and processes that end together do not mix their sentences.
+void say_that_it_shrank(const char* path) {
+  constexpr const char* kWhat = " became shorter while it was read, or its file system failed; read it again when nothing writes it";
+  iovec parts[4];
+  int count = 0;
+  for (const char* text : {g_guard.prefix, path, kWhat, g_guard.ends_line ? "\n" : ""}) {
+    parts[count++] = {const_cast<char*>(text), std::strlen(text)};
+  }
+  (void)!writev(g_guard.file, parts, count);
+}
 
 /// Signal-safe. Returning repeats the access, then without us.
 void on_bus_error(int, siginfo_t* info, void*) {
@@ -39,10 +51,8 @@ void on_bus_error(int, siginfo_t* info, void*) {
     signal(SIGBUS, SIG_DFL);
     return;
   }
-  put(g_guard.prefix);
-  put(path);
-  put(" became shorter while it was read, or its file system failed; read it again when nothing writes it");
-  if (g_guard.ends_line) put("\n");
+  while (g_is_ending.exchange(true)) pause();  // another thread has begun to end the process
+  say_that_it_shrank(path);
   _exit(g_guard.exit_code);
 }
 

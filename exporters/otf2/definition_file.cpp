@@ -224,6 +224,14 @@ void DefinitionFile::write_comm(std::uint32_t id, const SharedComm& comm) {
                                   ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS
                                   : OTF2_COMM_FLAG_NONE;
   const std::uint32_t name = text(comm.name);
+  if (comm.kind == CommKind::kInter && definitions_.has_plain_comms) {
+    named_group(comm.name + ": group A", comm.members);
+    named_group(comm.name + ": group B", comm.remote_members);
+    std::vector<RankRun> both = comm.members;
+    both.insert(both.end(), comm.remote_members.begin(), comm.remote_members.end());
+    check(OTF2_GlobalDefWriter_WriteComm(writer_, id, name, comm_group(both), parent, flags));
+    return;
+  }
   if (comm.kind == CommKind::kInter) {
     const std::uint32_t group_a = comm_group(comm.members);
     const std::uint32_t group_b = comm_group(comm.remote_members);
@@ -252,6 +260,14 @@ std::uint32_t DefinitionFile::comm_group(const std::vector<RankRun>& ranks) {
   Members members;
   for (const std::int32_t rank : expand(ranks)) members.push_back(static_cast<std::uint64_t>(rank));
   return group(OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, members);
+}
+
+void DefinitionFile::named_group(const std::string& name, const std::vector<RankRun>& ranks) {
+  Members members;
+  for (const std::int32_t rank : expand(ranks)) members.push_back(static_cast<std::uint64_t>(rank));
+  const std::uint32_t name_id = text(name);
+  check(OTF2_GlobalDefWriter_WriteGroup(writer_, group_count_++, name_id, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+                                        static_cast<std::uint32_t>(members.size()), members.data()));
 }
 
 // Threads of a process are a contingent of their own, which ThreadBegin and ThreadEnd refer to.

@@ -71,6 +71,8 @@ class DefinitionFile {
   std::uint32_t numbered_text(const std::string& text);
   std::uint32_t group(OTF2_GroupType type, OTF2_Paradigm paradigm, const Members& members);
   std::uint32_t comm_group(const std::vector<RankRun>& ranks);
+  /// A group that nothing refers to, for scripts that look for it by its name.
+  void named_group(const std::string& name, const std::vector<RankRun>& ranks);
   Members comm_locations() const;
   bool has_threads() const;
   void check(OTF2_ErrorCode code) {

@@ -11,7 +11,6 @@ namespace {
 constexpr std::uint64_t kProgressCalls = 1 << 16;
 
 std::uint32_t unsigned_tag(const Fact& fact) { return static_cast<std::uint32_t>(fact.tag); }
-std::uint32_t rank_of(const Fact& fact) { return static_cast<std::uint32_t>(fact.peer); }
 
 }  // namespace
 
@@ -189,13 +188,13 @@ void EventFile::start(const Fact& fact, Frame& frame) {
   switch (fact.kind) {
     case FactKind::kSend:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiSend(writer_, nullptr, now_ns_, rank_of(fact),
+      check(OTF2_EvtWriter_MpiSend(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
       break;
     case FactKind::kSendRequest:
       if (fact.peer < 0) break;
       process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
-      check(OTF2_EvtWriter_MpiIsend(writer_, nullptr, now_ns_, rank_of(fact),
+      check(OTF2_EvtWriter_MpiIsend(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                     process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
                                     fact.request));
       break;
@@ -231,7 +230,7 @@ void EventFile::leave() {
     if (fact.kind != FactKind::kCollective) continue;
     check(OTF2_EvtWriter_MpiCollectiveEnd(
         writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
-        otf2_root(fact.peer), fact.bytes, fact.bytes_received));
+        process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received));
   }
   if (frame.is_pending || frame.was_left) {
     has_attributes_ = true;
@@ -260,7 +259,7 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
   switch (fact.kind) {
     case FactKind::kRecv:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiRecv(writer_, nullptr, now_ns_, rank_of(fact),
+      check(OTF2_EvtWriter_MpiRecv(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                    process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
       break;
     case FactKind::kSendComplete:
@@ -325,7 +324,7 @@ void EventFile::tell_found(const Fact& fact) {
     check(OTF2_AttributeList_AddInt64(attributes_, static_cast<std::uint32_t>(attribute), value));
   };
   tell_comm(fact.comm);
-  tell(EventAttribute::kFoundSource, fact.peer);
+  tell(EventAttribute::kFoundSource, fact.peer < 0 ? fact.peer : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
   tell(EventAttribute::kFoundTag, fact.tag);
   check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes));
   has_attributes_ = true;
@@ -355,7 +354,7 @@ void EventFile::finish_request(const Fact& fact) {
       break;
     default:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiIrecv(writer_, nullptr, now_ns_, rank_of(fact),
+      check(OTF2_EvtWriter_MpiIrecv(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                     process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
                                     fact.request));
   }
@@ -368,7 +367,7 @@ void EventFile::finish_collective(const Fact& fact) {
   if (operation == CollectiveOp::kNone) return;  // its start is lost, and with it what it was
   check(OTF2_EvtWriter_NonBlockingCollectiveComplete(
       writer_, nullptr, now_ns_, otf2_operation(operation), process_.ids.comm(fact.comm),
-      otf2_root(fact.peer), fact.bytes, fact.bytes_received, fact.request));
+      process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received, fact.request));
 }
 
 }  // namespace megascope::otf2

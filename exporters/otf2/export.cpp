@@ -36,7 +36,7 @@ class Export {
   Status run(ExportResult& result) {
     Status status = make_folder();
     if (!status.is_ok()) return status;
-    status = agree(unify_definitions(source_, members_, definitions_, ids_));
+    status = agree(unify_definitions(source_, members_, definitions_, ids_, job_.has_plain_comms));
     if (status.is_ok()) status = write_archive();
     if (status.is_ok()) status = describe(result);
     if (status.is_ok()) status = agree(publish());

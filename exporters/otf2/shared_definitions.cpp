@@ -2,6 +2,7 @@
 
 #include "exporters/otf2/byte_stream.h"
 #include "exporters/otf2/rank_runs.h"
+#include "exporters/otf2/vocabulary.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -83,6 +84,7 @@ void merge_texts(std::vector<std::string>& mine, std::vector<std::string> theirs
 
 Collective::Bytes encode_ids(const SharedDefinitions& all) {
   ByteWriter to;
+  to.put_u8(all.has_plain_comms ? 1 : 0);
   to.put_u64(all.regions.size());
   for (const RegionDefinition& region : all.regions) to.put_text(region_key(region));
   put_counters(to, all.counters);
@@ -99,6 +101,7 @@ Collective::Bytes encode_ids(const SharedDefinitions& all) {
 
 Status decode_ids(std::span<const std::byte> bytes, IdTable& ids) {
   ByteReader from(bytes);
+  ids.has_plain_comms = from.u8() != 0;
   const std::size_t region_count = from.count();
   for (std::uint32_t id = 0; id < region_count; ++id) ids.regions.emplace(from.text(), id);
   ids.counters = counter_ids(get_counters(from));
@@ -262,7 +265,7 @@ Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& d
 }
 
 Status unify_definitions(const RecordSource& source, Collective& members, SharedDefinitions& all,
-                         IdTable& ids) {
+                         IdTable& ids, bool has_plain_comms) {
   Collective::Bytes bytes = encode_definitions(collect_definitions(source));
   Status local;
   Status status =
@@ -277,12 +280,27 @@ Status unify_definitions(const RecordSource& source, Collective& members, Shared
   if (status.is_ok() && members.rank() == 0) {
     local.update(decode_definitions(bytes, all));
     put_parents_first(all.comms);
+    all.has_plain_comms = has_plain_comms;
     bytes = encode_ids(all);
   }
   if (status.is_ok()) status = members.bcast_resized(bytes, 0);
   if (status.is_ok()) status = decode_ids(bytes, ids);
   status.update(std::move(local));
   return status;
+}
+
+ProcessIds::PlainComm ProcessIds::plain_comm(const CommDefinition& comm, const SharedComm& shared) {
+  if (comm.kind != CommKind::kInter) return {};
+  const auto size_a = static_cast<std::int32_t>(rank_count(shared.members));
+  const bool is_in_a = compress(expand(comm.members)) == shared.members;
+  return {.is_plain = true, .first_remote = is_in_a ? size_a : 0, .own = (is_in_a ? 0 : size_a) + comm.my_rank};
+}
+
+// Of the root's own group only the root knows which it is.
+std::uint32_t ProcessIds::root(CommId id, std::int32_t root) const {
+  if (id >= plain_.size() || !plain_[id].is_plain) return otf2_root(root);
+  if (root == kSelfRoot) return static_cast<std::uint32_t>(plain_[id].own);
+  return root < 0 ? otf2_root(kNoPeer) : peer(id, root);
 }
 
 ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world_size,
@@ -302,9 +320,10 @@ ProcessIds::ProcessIds(const ProcessDefinitions& definitions, std::int32_t world
   files_ = ProcessFiles(definitions, keys_of(comms), ids.files);
   windows_ = ProcessWindows(definitions, keys_of(comms), world_size, ids.windows);
   places_ = ProcessPlaces(definitions, ids.places);
-  for (const SharedComm& comm : comms) {
-    const auto found = ids.comms.find(comm.key);
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    const auto found = ids.comms.find(comms[i].key);
     comms_.push_back(found == ids.comms.end() ? kUndefinedComm : found->second);
+    if (ids.has_plain_comms) plain_.push_back(plain_comm(definitions.comms[i], comms[i]));
   }
   for (const CommDefinition& comm : definitions.comms) {
     const auto found = std::ranges::find(ids.remote_worlds, comm.name);

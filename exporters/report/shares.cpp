@@ -1,6 +1,7 @@
 #include "exporters/report/shares.h"
 
 #include "core/base/text.h"
+#include "exporters/report/text_sections.h"
 
 #include <fmt/format.h>
 
@@ -105,10 +106,8 @@ std::string first_verdict(const RunReport& report, const TimeShares& shares) {
   const double spread = mpi_share(most) - mpi_share(least);
   if (const RankRow* late = one_late_rank(shares)) {
     return fmt::format(
-        "Ranks spend {:.0f} % of their time in MPI; rank {} the least ({:.0f} %), so the others "
-        "probably "
-        "wait for it.",
-        percent(shares.run), late->world_rank, percent(mpi_share(*late)));
+        "Ranks spend {:.0f} % of their time in MPI; rank {} the least ({}), so the others probably wait for it.",
+        percent(shares.run), late->world_rank, percent_text(mpi_share(*late)));
   }
   if (spread < kEvenSpread) {
     return fmt::format("Ranks spend {:.0f} % of their time in MPI, all about the same.",

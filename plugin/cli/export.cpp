@@ -3,6 +3,8 @@
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/base/version.h"
+#include "core/config/environment.h"
+#include "core/config/options.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
 #include "plugin/answer/annotate.h"
@@ -91,6 +93,8 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
   Progress progress(format);
   ExportResult result;
   std::string failure;
+  const config::LoadedOptions options = config::load_options(config::environment_entries());
+  const bool has_plain_comms = options.values.otf2_intercomm == config::Otf2Intercomm::kComm;
   const Status status = ForkGroup::run(static_cast<int>(members), [&](Collective& collective) {
     const RunShare share = share_of(run, seen.source, static_cast<std::size_t>(collective.rank()), members);
     const ExportJob job{.source = &share,
@@ -98,7 +102,8 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
                         .folder = folder,
                         .generator = std::string("megascope ") + kVersion,
                         .progress = progress.reporter(collective.rank() == 0),
-                        .annotations = seen.annotations};
+                        .annotations = seen.annotations,
+                        .has_plain_comms = has_plain_comms};
     ExportResult mine;
     const Status exported = module.run_export(job, mine);
     if (collective.rank() == 0) {

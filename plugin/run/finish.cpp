@@ -227,6 +227,7 @@ Status Session::run_export(Collective& collective, const std::string& format, co
   job.collective = &collective;
   job.folder = folder_;
   job.generator = std::string("megascope ") + kVersion;
+  job.has_plain_comms = options_.values.otf2_intercomm == config::Otf2Intercomm::kComm;
   ExportResult result;
   status = agree(collective, module->run_export(job, result));
   if (status.is_ok() && collective.rank() == 0) {

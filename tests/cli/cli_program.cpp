@@ -28,6 +28,26 @@ void communicate() {
                (rank + size - 1) % size, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/// Even and odd ranks as two groups: each rank sends its partner of the other group a message, the even group's first rank
+/// broadcasts to the odd ones, and all meet in a barrier.
+void cross_groups() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm half;
+  MPI_Comm both;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 == 0 ? 1 : 0, 7, &both);
+  MPI_Comm_set_name(both, "both");
+  int value = rank;
+  int other = 0;
+  MPI_Sendrecv(&value, 1, MPI_INT, rank / 2, 9, &other, 1, MPI_INT, rank / 2, 9, both, MPI_STATUS_IGNORE);
+  const int root = rank % 2 != 0 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Bcast(&value, 1, MPI_INT, root, both);
+  MPI_Barrier(both);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,6 +55,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "chdir") == 0 && chdir("/") != 0) return 1;
   MPI_Init(&argc, &argv);
   communicate();
+  if (std::strcmp(what, "groups") == 0) cross_groups();
   if (std::strcmp(what, "kill") == 0) raise(SIGKILL);
   if (std::strcmp(what, "wait") == 0) {
     signal(SIGTERM, end_after_term);

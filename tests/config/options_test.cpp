@@ -49,7 +49,7 @@ TEST(Options, AreReadFromTheEnvironment) {
             "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on",
             "MEGASCOPE_CONTROL=off", "MEGASCOPE_STEP_WAIT=0.25", "MEGASCOPE_NAN_STEPS=5",
             "MEGASCOPE_LIVE=0", "MEGASCOPE_LIVE_HOSTS=login,proxy", "MEGASCOPE_LIVE_COMPAT=5000", "MEGASCOPE_LIVE_CONTROL=allow",
-            "MEGASCOPE_LIVE_VECTORS=vectors", "MEGASCOPE_LIVE_GUEST_RATE=1M", "MEGASCOPE_LIVE_GUEST_CPU=7"});
+            "MEGASCOPE_LIVE_VECTORS=vectors", "MEGASCOPE_LIVE_GUEST_RATE=1M", "MEGASCOPE_LIVE_GUEST_CPU=7", "MEGASCOPE_OTF2_INTERCOMM=comm"});
   EXPECT_FALSE(loaded.values.enable);
   EXPECT_EQ(loaded.values.out, "a b=c");
   EXPECT_EQ(loaded.values.scratch, "/x");
@@ -77,6 +77,7 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.live_vectors, "vectors");
   EXPECT_EQ(loaded.values.live_guest_rate, 1048576U);
   EXPECT_EQ(loaded.values.live_guest_cpu.value, 7U);
+  EXPECT_EQ(loaded.values.otf2_intercomm, Otf2Intercomm::kComm);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);

@@ -48,6 +48,47 @@ const Scenario kMaking(
       return lines;
     });
 
+#if !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION < 5
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+void ignore_error(MPI_Comm*, int*, ...) {}
+
+/// Functions that MPI-3.0 removed and that libraries still have.
+const Scenario kRemoved(
+    "MpiTypeStruct.AndOtherRemovedFunctionsAreRecorded",
+    [](const Who&) {
+      std::array<int, 2> lengths{1, 2};
+      std::array<MPI_Aint, 2> addresses{0, 16};
+      std::array<MPI_Datatype, 2> parts{MPI_INT, MPI_DOUBLE};
+      std::array<MPI_Datatype, 3> types{};
+      MPI_Type_hindexed(2, lengths.data(), addresses.data(), MPI_INT, types.data());
+      MPI_Type_hvector(3, 1, 32, MPI_INT, &types[1]);
+      MPI_Type_struct(2, lengths.data(), addresses.data(), parts.data(), &types[2]);
+      MPI_Aint bounds[3] = {};
+      MPI_Type_lb(types[1], &bounds[0]);
+      MPI_Type_ub(types[1], &bounds[1]);
+      MPI_Type_extent(types[1], &bounds[2]);
+      expect(bounds[0] == 0 && bounds[1] == 68 && bounds[2] == 68, "the type's bounds");
+      MPI_Aint address = 0;
+      MPI_Address(lengths.data(), &address);
+      expect(address == reinterpret_cast<MPI_Aint>(lengths.data()), "the address");
+      MPI_Errhandler handler;
+      MPI_Errhandler found;
+      MPI_Errhandler_create(ignore_error, &handler);
+      MPI_Errhandler_set(MPI_COMM_SELF, handler);
+      MPI_Errhandler_get(MPI_COMM_SELF, &found);
+      expect(found == handler, "the handler that was set");
+      MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+      for (MPI_Datatype& type : types) MPI_Type_free(&type);
+    },
+    [](const Who&) -> Lines {
+      return {"MPI_Type_hindexed {type_bytes 12}", "MPI_Type_hvector {type_bytes 12}", "MPI_Type_struct {type_bytes 20}", "MPI_Type_lb",
+              "MPI_Type_ub", "MPI_Type_extent", "MPI_Address", "MPI_Errhandler_create", "MPI_Errhandler_set", "MPI_Errhandler_get",
+              "MPI_Errhandler_set", "MPI_Type_free", "MPI_Type_free", "MPI_Type_free"};
+    });
+#pragma GCC diagnostic pop
+#endif
+
 const Scenario kMatching(
     "MpiTypeMatchSize.AndTypesOfFortranTellTheirBytes",
     [](const Who&) {

@@ -50,7 +50,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 Status export_run(const std::string& folder, std::int32_t world_size,
-                  const std::vector<SampleProcess>& processes, int members, ExportResult& result) {
+                  const std::vector<SampleProcess>& processes, int members, ExportResult& result, bool has_plain_comms) {
   Status of_caller;
   const Status status = cli::ForkGroup::run(members, [&](Collective& collective) {
     const std::size_t size = static_cast<std::size_t>(collective.size());
@@ -63,7 +63,8 @@ Status export_run(const std::string& folder, std::int32_t world_size,
                         .collective = &collective,
                         .folder = folder,
                         .generator = "megascope test",
-                        .progress = {}};
+                        .progress = {},
+                        .has_plain_comms = has_plain_comms};
     ExportResult mine;
     const Status exported = otf2::run_export(job, mine);
     if (rank == 0) {
