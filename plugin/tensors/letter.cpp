@@ -190,9 +190,7 @@ bool LetterWriter::add(const Notice& notice) {
 }
 
 bool LetterWriter::add(const Interval& interval) {
-  return add_item(LetterReader::Item::kInterval, [&](std::vector<std::byte>& to) {
-    put(to, interval);
-  });
+  return add_item(LetterReader::Item::kInterval, [&](std::vector<std::byte>& to) { put(to, interval); });
 }
 
 bool LetterWriter::add(const CallSums& sums) {
@@ -207,9 +205,7 @@ bool LetterWriter::add(const CallSums& sums) {
 
 bool LetterWriter::add(const Reply& reply) {
   if (reply.text.size() > kMostReplyBytes) return false;  // half of it would be no JSON
-  return add_item(LetterReader::Item::kReply, [&](std::vector<std::byte>& to) {
-    put_all(to, reply.text);
-  });
+  return add_item(LetterReader::Item::kReply, [&](std::vector<std::byte>& to) { put_all(to, reply.text); });
 }
 
 bool LetterWriter::add(const Polls&) { return add_item(LetterReader::Item::kPolls, [](std::vector<std::byte>&) {}); }
@@ -223,15 +219,11 @@ bool LetterWriter::add(const RankFacts& facts) {
 }
 
 bool LetterWriter::add(const RequestFailed& failed) {
-  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) {
-    put_all(to, failed.text.substr(0, kMostText));
-  });
+  return add_item(LetterReader::Item::kRequestFailed, [&](std::vector<std::byte>& to) { put_all(to, failed.text.substr(0, kMostText)); });
 }
 
 bool LetterWriter::add(const LeftOut& left_out) {
-  return add_item(LetterReader::Item::kLeftOut, [&](std::vector<std::byte>& to) {
-    put(to, left_out.parts);
-  });
+  return add_item(LetterReader::Item::kLeftOut, [&](std::vector<std::byte>& to) { put(to, left_out.parts); });
 }
 
 bool LetterWriter::add(const LetterWriter& other) {

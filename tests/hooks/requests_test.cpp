@@ -12,8 +12,10 @@ using testing::ElementsAre;
 
 struct Sink final : RequestSink {
   int poll_count = 0;
+  int idle_steps = 0;
   std::vector<std::string> replies;
   void polls() noexcept override { ++poll_count; }
+  void ended_idle_step() noexcept override { ++idle_steps; }
   void reply(std::string_view text) noexcept override { replies.emplace_back(text); }
 };
 
@@ -45,6 +47,44 @@ TEST_F(HookRecorder, RequestsComeInOrderAndWholeOrNotAtAll) {
     EXPECT_THAT(sink.replies, ElementsAre("{}"));
   }));
   EXPECT_EQ(losses(LossCause::kRefused), 0U);
+}
+
+TEST_F(HookRecorder, AStepThatOnlyPollsInVainIsIdle) {
+  ASSERT_TRUE(in_child([](Recorder& recorder) {
+    Sink sink;
+    set_request_sink(&sink);
+    char text[16];
+    std::int64_t number = 0;
+    const RegionId region_id = region("work");
+    const auto idle_steps_of = [&](auto work, bool has_end = true) {
+      const int before = sink.idle_steps;
+      begin_step(number++);
+      work();
+      if (has_end) end_step();
+      return sink.idle_steps - before;
+    };
+    const auto poll = [&] { (void)poll_request(text, sizeof text); };
+    EXPECT_EQ(idle_steps_of(poll), 0) << "before the first poll nothing is known of where the step began";
+    // A machine that is busy may hold a step up for longer than a poll takes: one of several is enough.
+    int idle = 0;
+    for (int i = 0; i < 20; ++i) idle += idle_steps_of(poll);
+    EXPECT_GT(idle, 0);
+    int other = idle_steps_of([] {});
+    other += idle_steps_of(poll, false);
+    for (int i = 0; i < 20; ++i) {
+      other += idle_steps_of([&] { poll(); enter(region_id); leave(region_id); });
+      offer_request("do this");
+      other += idle_steps_of(poll);
+      other += idle_steps_of([&] {
+        poll();
+        EventBuffer& calls = *recorder.buffer_of_this_thread();
+        ASSERT_TRUE(calls.rebase(calls.base_ticks() + 1));  // as any record of a call
+      });
+      other += idle_steps_of([&] { poll(); usleep(2000); });
+    }
+    EXPECT_EQ(other, 0);
+    set_request_sink(nullptr);
+  }));
 }
 
 TEST_F(HookRecorder, RequestsThatNobodyAsksForAreForgottenAndCounted) {

@@ -86,7 +86,7 @@ class ThePage(unittest.TestCase):
     def test_of_a_program_that_is_killed(self):
         shown, folder, _ = read_page(120, True)
         self.check_plain(shown, folder)
-        self.assertEqual(shown["end"], {"chip": "Job lost: nobody answers", "kind": "lost", "command": f"megascope recover {folder}"})
+        self.assertEqual(shown["end"], {"chip": "Job lost", "kind": "lost", "command": f"megascope recover {folder}"})
         self.assertTrue(shown["kept"], "what came is kept")
 
 

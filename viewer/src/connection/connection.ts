@@ -4,7 +4,7 @@ import { delayMs } from "./backoff";
 
 export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended" | "lost";
 
-/** So many tries that nobody answered, in 15 s, and the run counts as lost. */
+/** Tries without an answer, one after the other, after which the run counts as lost: about 15 s. */
 export const MOST_TRIES = 5;
 
 export interface ConnectionState {
@@ -30,7 +30,7 @@ export function serverUrl(path: string, page: Location | URL): string {
   return url.href;
 }
 
-/** The WebSocket to the server: comes back when it is lost, until the run has ended, the server refuses, or nobody answered MOST_TRIES times. */
+/** The WebSocket to the server: comes back when it is lost, until the run has ended, the server refuses, or MOST_TRIES tries had no answer. */
 export class Connection {
   private socket: WebSocket | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;

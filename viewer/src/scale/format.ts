@@ -32,6 +32,14 @@ export function elapsed(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
+/** Three digits and the unit that fits: "1.24 s", "31.5 ms", "4.73 µs", "47 ns". */
+export function time(ms: number): string {
+  if (!(ms > 0)) return ms === 0 ? "0" : "–";
+  const [factor, unit] = ms >= 1000 ? [1e-3, "s"] : ms >= 1 ? [1, "ms"] : ms >= 1e-3 ? [1e3, "µs"] : [1e6, "ns"];
+  const text = (ms * factor).toPrecision(3);
+  return `${ms * factor >= 99.95 ? (ms * factor).toFixed(0) : text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${unit}`;
+}
+
 /** Whole numbers with thin spaces: "12 345". */
 export const counted = (value: number): string => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 

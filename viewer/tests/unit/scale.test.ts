@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { paint, pooled, pooledHalf, type Matrix } from "../../src/draw/raster";
 import { rangeOf, rangeWithoutOutliers } from "../../src/parts/heat_data";
 import { INFINITE_PIXEL, LEVELS, NAN_PIXEL, NOTHING_PIXEL, PALETTES, tableOf } from "../../src/scale/colours";
-import { bytes, counted, duration, noNumbers, short, ticks } from "../../src/scale/format";
+import { bytes, counted, duration, elapsed, noNumbers, share, short, ticks, time } from "../../src/scale/format";
 import { halfTable } from "../../src/protocol/half";
 import { scaleFor } from "../../src/scale/value_scale";
 import { halfBits } from "../mock_server/encode.js";
@@ -133,4 +133,13 @@ describe("numbers for people", () => {
     expect(ticks(7, 7, 5)).toEqual([7]);
     expect(ticks(3, 5, 12, 1)).toEqual([3, 4, 5]);
   });
+});
+
+describe("times", () => {
+  it.each([[0, "0"], [4.7e-5, "47 ns"], [0.00473, "4.73 µs"], [0.5, "500 µs"], [20, "20 ms"], [99.96, "100 ms"], [999.4, "999 ms"], [1000, "1 s"], [18253, "18.3 s"], [123456, "123 s"], [NaN, "–"]])(
+    "of %d ms",
+    (ms, text) => expect(time(ms)).toBe(text),
+  );
+  it("that elapsed", () => expect([0, 59_999, 192_000, 18_420_000].map(elapsed)).toEqual(["0 s", "59 s", "3 min 12 s", "5 h 7 min"]));
+  it("as shares", () => expect([0, 0.003, 0.12, 1].map(share)).toEqual(["0 %", "0.30 %", "12 %", "100 %"]));
 });
