@@ -103,6 +103,8 @@ class Recorder {
 
   /// The first reason why records could no longer be stored; ok while they can.
   Status storage_status() const;
+  /// Was the trace file made?
+  bool has_storage() const noexcept { return has_storage_; }
   /// Is the reason that room is left for the application?
   bool is_out_of_room() const noexcept { return store_.is_out_of_room(); }
   /// Of the trace file: RecorderOptions::size_bytes, or what its file system in memory allows.

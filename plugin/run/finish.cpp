@@ -125,7 +125,11 @@ void Session::enter_folder(const std::string& folder) {
   const OwnTime own(*recorder_);
   folder_ = folder;
   struct stat info {};
-  if (folder_.empty() || stat(trace_path_.c_str(), &info) != 0) return;
+  if (folder_.empty()) return;
+  if (stat(trace_path_.c_str(), &info) != 0) {
+    if (recorder_->has_storage()) notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " is gone: " + trace_path_ + " was removed while the program ran");
+    return;
+  }
   if (!is_directory(folder_)) {  // one sentence a node, however many ranks it has
     notes_.push_back("the run folder is not seen on " + host_name() + ": its traces stay there, in " + scratch_folder_ +
                      "; `megascope join` makes one run of the pieces");

@@ -305,6 +305,18 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   EXPECT_TRUE(file->calls(0)->next(call));
 }
 
+/// Definitions have 64 MiB beyond the limit.
+TEST_F(RecorderTest, DefinitionsWithoutRoomAreCounted) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
+  const std::string name(1000, 'n');
+  constexpr TensorId kNames = 80'000;
+  for (TensorId id = 0; id < kNames; ++id) EXPECT_TRUE(recorder.define_tensor(id, name));
+  (void)recorder.finish(EndState::kFinalized);
+  const std::uint64_t lost = recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)];
+  EXPECT_GT(lost, 5'000u);
+  EXPECT_LT(lost, kNames / 2);
+}
+
 TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
   const std::uint64_t before = recorder.overhead_ticks();

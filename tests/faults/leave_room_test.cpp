@@ -149,6 +149,7 @@ void act_meanwhile(const std::string& scratch, const std::function<void()>& acti
 }
 
 constexpr std::uint64_t kLongCalls = 900'000;
+constexpr const char* kGone = "the trace of rank 0 is gone: ";
 
 /// The program's own output and code, one line about the disk, and the sums of all calls.
 void expect_unharmed(const Trial& trial, const std::string& reason) {
@@ -177,6 +178,16 @@ TEST(Disk, LosesTheDirectoryMeanwhile) {
     act_meanwhile(folder, [folder] { std::filesystem::remove_all(folder); });
   });
   expect_unharmed(trial, "rank 0 stopped recording to disk: cannot open " + trial.scratch());
+}
+
+/// All that is recorded fits into the first buffers, which stay mapped.
+TEST(Disk, LosesATraceThatNeedsNoMoreRoom) {
+  Trial trial("cheap", 3000);
+  trial.with("DIRECTORY_TO_REMOVE=" + trial.scratch());
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(ending.out, "3002 calls\n");
+  EXPECT_EQ(occurrences(ending.err, kGone + trial.scratch()), 1) << ending.err;
 }
 
 TEST(Disk, BecomesReadOnlyMeanwhile) {

@@ -99,6 +99,14 @@ TEST(Storage, IsFullByAQuota) {
   EXPECT_EQ(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
 }
 
+TEST(Storage, IsReservedThoughSignalsInterrupt) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("SIGNALS=1");
+  const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(trial.trace().call_count(), static_cast<std::uint64_t>(kManyBooked)) << "nothing is lost\n" << ending.err;
+}
+
 TEST(Storage, IsFullFromTheStart) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,7 @@ int run_end_mode(std::string_view mode) {
   if (mode == "cheap" || mode == "checkpoint") cheap_calls(g_count);
   else if (mode == "long") long_calls(g_count);
   else mixed_calls(g_count);
+  if (const char* const directory = getenv("DIRECTORY_TO_REMOVE")) std::filesystem::remove_all(directory);
   if (mode == "checkpoint") std::puts(write_checkpoint() ? "checkpoint written" : "checkpoint failed");
   if (mode == "_exit") _exit(3);
   if (mode == "abort") MPI_Abort(MPI_COMM_WORLD, 7);
