@@ -1,10 +1,10 @@
 """What other users plant under the names that our programs open: nothing of theirs is followed, waited for or overwritten.
 
-  matrix_test.py MEGASCOPE PROGRAM MPIRUN...
+  matrix_test.py COMMAND PROGRAM MPIRUN...
 
 The names are not listed here: strace tells which names below the test's directories each program opens, creates, renames or looks at. Each of them is then
 replaced by each trick, the program is run again, and the victim's home is compared with what it was. MEGASCOPE_TEST_MATRIX=all tries every
-combination, else a third of them, chosen by their names.
+combination, else a quarter of them, chosen by a hash of their names.
 """
 
 import hashlib
@@ -19,8 +19,11 @@ import sys
 import tempfile
 import unittest
 
-MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
+import told_skips  # noqa: E402
+
+COMMAND, BUILT_PROGRAM, *MPIRUN = sys.argv[1:]
 ATTACKER, VICTIM, GROUP = 4001, 4002, 4100
 MARK = "private key of the victim"
 LIMIT_S = 30
@@ -149,16 +152,27 @@ COMMANDS = {
 }
 
 
+REASON = missing()
+
+
+@unittest.skipIf(REASON, REASON)
 class Matrix(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        reason = missing()
-        if reason:
-            raise unittest.SkipTest(reason)
         cls.tried, cls.harmed = 0, []
+        cls.installed = tempfile.mkdtemp(prefix="security_matrix_installed.", dir="/tmp")  # the build may be in a private directory
+        os.chmod(cls.installed, 0o755)
+        built = os.path.dirname(os.path.dirname(os.path.realpath(COMMAND)))
+        for name in ("bin/megascope", "lib"):
+            os.makedirs(os.path.join(cls.installed, os.path.dirname(name)), exist_ok=True)
+            subprocess.run(["cp", "-a", os.path.join(built, name), os.path.join(cls.installed, name)], check=True)
+        cls.program = shutil.copy(BUILT_PROGRAM, cls.installed)
+        cls.megascope = os.path.join(cls.installed, "bin", "megascope")
+        cls.library = os.path.join(cls.installed, "lib", "libmegascope.so")
 
     @classmethod
     def tearDownClass(cls):
+        shutil.rmtree(cls.installed, ignore_errors=True)
         print(f"{cls.tried} combinations of program, name and trick tried, {len(cls.harmed)} of them did harm", flush=True)
 
     def world(self, user, template=None):
@@ -187,11 +201,8 @@ class Matrix(unittest.TestCase):
         return world
 
     def job(self, ending=(), **variables):
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": "run", "MEGASCOPE_EXPORT": "none", **variables}
-        hydra = "hydra" in os.path.realpath(MPIRUN[0]) or "mpich" in os.path.realpath(MPIRUN[0])
-        given = [word for name, value in settings.items()
-                 for word in (("-genv", name, value) if hydra else ("-x", f"{name}={value}"))]
-        return [*MPIRUN, *given, "-n", "2", PROGRAM, *ending]
+        settings = {"LD_PRELOAD": self.library, "MEGASCOPE_OUT": "run", "MEGASCOPE_EXPORT": "none", **variables}
+        return [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", "2", self.program, *ending]
 
     def names_of(self, world, words):
         """Names below project and scratch that the program uses, relative to the base; fresh ones are left out."""
@@ -215,7 +226,7 @@ class Matrix(unittest.TestCase):
     def is_chosen(self, *words):
         if os.environ.get("MEGASCOPE_TEST_MATRIX") == "all":
             return True
-        return hashlib.sha256("|".join(words).encode()).digest()[0] % 3 == 0
+        return hashlib.sha256("|".join(words).encode()).digest()[0] % 4 == 0
 
     def try_all(self, user, what, words, template, prefix):
         probe = self.world(user, template)
@@ -252,7 +263,7 @@ class Matrix(unittest.TestCase):
 
     def commands(self, user, template):
         for what, arguments in COMMANDS.items():
-            self.try_all(user, what, [MEGASCOPE, *arguments], template, "project/")
+            self.try_all(user, what, [self.megascope, *arguments], template, "project/")
 
     def test_group_members_plant_into_a_run_directory_that_they_can_write(self):
         template = self.recorded(VICTIM)
@@ -260,8 +271,8 @@ class Matrix(unittest.TestCase):
 
     def test_group_members_plant_into_a_run_directory_before_its_traces_are_recovered(self):
         template = self.recorded(VICTIM, "kill")
-        self.try_all(VICTIM, "recover", [MEGASCOPE, "recover", "run"], template, "project/")
-        self.try_all(VICTIM, "recover here", [MEGASCOPE, *COMMANDS["recover here"]], template, "project/")
+        self.try_all(VICTIM, "recover", [self.megascope, "recover", "run"], template, "project/")
+        self.try_all(VICTIM, "recover here", [self.megascope, *COMMANDS["recover here"]], template, "project/")
 
     def test_root_looks_at_a_run_directory_of_a_user_who_planted(self):
         template = self.recorded(0)
@@ -273,8 +284,8 @@ class Matrix(unittest.TestCase):
     def test_others_plant_into_the_scratch_directory(self):
         for user in (VICTIM, 0):
             template = self.recorded(user, "kill")
-            self.try_all(user, "recover here", [MEGASCOPE, *COMMANDS["recover here"]], template, "scratch/")
-            self.try_all(user, "recover", [MEGASCOPE, "recover", "run"], template, "scratch/")
+            self.try_all(user, "recover here", [self.megascope, *COMMANDS["recover here"]], template, "scratch/")
+            self.try_all(user, "recover", [self.megascope, "recover", "run"], template, "scratch/")
 
     def test_others_plant_before_a_job_starts(self):
         for user in (VICTIM, 0):
@@ -285,4 +296,4 @@ class Matrix(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    told_skips.main()
