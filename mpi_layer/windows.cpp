@@ -88,13 +88,13 @@ WinState* window_state_slowly(MpiThread& thread, MPI_Win window) noexcept {
 
 WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal, const WindowMaking& making) noexcept {
   return or_nothing([&] {
-  WindowDefinition definition;
-  definition.global_name = mix(mix(hash_text("window"), comm.global_name), ordinal);
-  definition.flavor = making.flavor;
-  definition.size_bytes = making.size_bytes;
-  definition.displacement_bytes = making.displacement_bytes;
-  definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " + comm.name;
-  return publish(window, comm, std::move(definition));
+    WindowDefinition definition;
+    definition.global_name = mix(mix(hash_text("window"), comm.global_name), ordinal);
+    definition.flavor = making.flavor;
+    definition.size_bytes = making.size_bytes;
+    definition.displacement_bytes = making.displacement_bytes;
+    definition.name = std::string(making.function) + " #" + std::to_string(ordinal + 1) + " of " + comm.name;
+    return publish(window, comm, std::move(definition));
   });
 }
 
@@ -112,13 +112,13 @@ WinState* learn_window(MPI_Win window) noexcept {
     ordinal = comm.unseen_window_count++;
   }
   return or_nothing([&] {
-  WindowDefinition definition;
-  definition.global_name = mix(mix(hash_text("unseen window"), comm.global_name), ordinal);
-  definition.flavor = flavor_of(attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
-  definition.size_bytes = static_cast<std::uint64_t>(attribute<MPI_Aint>(window, MPI_WIN_SIZE, 0));
-  definition.displacement_bytes = static_cast<std::uint32_t>(attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
-  definition.name = "unknown origin #" + std::to_string(ordinal + 1) + " of " + comm.name;
-  return publish(window, comm, std::move(definition));
+    WindowDefinition definition;
+    definition.global_name = mix(mix(hash_text("unseen window"), comm.global_name), ordinal);
+    definition.flavor = flavor_of(attribute<int>(window, MPI_WIN_CREATE_FLAVOR, MPI_WIN_FLAVOR_CREATE));
+    definition.size_bytes = static_cast<std::uint64_t>(attribute<MPI_Aint>(window, MPI_WIN_SIZE, 0));
+    definition.displacement_bytes = static_cast<std::uint32_t>(attribute<int>(window, MPI_WIN_DISP_UNIT, 1));
+    definition.name = "unknown origin #" + std::to_string(ordinal + 1) + " of " + comm.name;
+    return publish(window, comm, std::move(definition));
   });
 }
 
