@@ -274,10 +274,10 @@ Status read_small(const std::string& path, std::size_t max_bytes, std::string& t
   return read_small(current_directory(), path, max_bytes, text);
 }
 
-Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text) {
+Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text, Owner owner) {
   const std::string path = path_of(base, name);
   Descriptor file;
-  const Status status = open_existing(base, name, O_RDONLY, Owner::kAnyone, file);
+  const Status status = open_existing(base, name, O_RDONLY, owner, file);
   if (!status.is_ok()) return status;
   std::string read;
   char buffer[4096];
@@ -302,12 +302,12 @@ Status FreshFile::create(Base base, const std::string& name, mode_t mode) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::string fresh = name + "." + random_digits() + std::string(kPartSuffix);
     status = create_new(base_, fresh, mode, file_);
-    if (status.is_ok()) {
-      fresh_name_ = fresh;
-      (void)flock(file_.number(), LOCK_EX | LOCK_NB);  // where there are no locks, remove_stale_parts() removes nothing either
-      return status;
-    }
-    if (errno != EEXIST) break;
+    if (!status.is_ok() && errno != EEXIST) break;
+    if (!status.is_ok()) continue;
+    fresh_name_ = fresh;
+    (void)flock(file_.number(), LOCK_EX | LOCK_NB);  // where there are no locks, remove_stale_parts() removes nothing either
+    struct stat info {};
+    if (fstat(file_.number(), &info) != 0 || info.st_nlink != 0) return status;  // else it was removed before it was locked
   }
   return status;
 }
@@ -318,6 +318,7 @@ std::string FreshFile::path() const { return path_of(base_, fresh_name_.empty() 
 
 Status FreshFile::publish(Existing existing) {
   const std::string target = path_of(base_, name_);
+  const Descriptor lock(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));  // closing tells errors; the lock stays until it has its name
   Status status = file_.close(path());
   if (existing == Existing::kReplace && is_special(base_, name_)) status.update(Status::error("cannot create " + target + ": it exists, and is not a regular file"));
   if (!status.is_ok()) {

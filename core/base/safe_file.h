@@ -83,8 +83,8 @@ Status make_parents(const std::string& path, mode_t mode);
 /// Creates a file in `directory` that has no name: its space is free again when the last descriptor is closed. For writing.
 Status create_nameless(const std::string& directory, Descriptor& result);
 
-/// Whole content of an existing regular file, at most `max_bytes` (more is an error), of any owner.
-Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text);
+/// Whole content of an existing regular file, at most `max_bytes` (more is an error).
+Status read_small(const Base& base, const std::string& name, std::size_t max_bytes, std::string& text, Owner owner = Owner::kAnyone);
 Status read_small(const std::string& path, std::size_t max_bytes, std::string& text);
 
 /// A file that gets its final name only when it is whole. Until then it has a fresh name in the same directory:

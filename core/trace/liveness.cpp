@@ -60,12 +60,21 @@ bool is_proc_of_this_namespace() {
   return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == std::to_string(getpid());
 }
 
+/// Is the process in the time namespace of this one? The kernel shows start times with the offset of whoever reads them.
+bool is_in_this_time_namespace(std::int64_t pid) {
+  struct stat theirs {};
+  struct stat mine {};
+  if (stat("/proc/self/ns/time", &mine) != 0) return true;  // a kernel without time namespaces
+  return stat(("/proc/" + std::to_string(pid) + "/ns/time").c_str(), &theirs) == 0 && theirs.st_ino == mine.st_ino;
+}
+
 Liveness liveness_here(std::int64_t pid, std::uint64_t start_ticks) {
-  const bool is_absent = kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-  if (is_absent) return Liveness::kGone;
+  const int error_number = kill(static_cast<pid_t>(pid), 0) == 0 ? 0 : errno;
+  if (error_number == ESRCH) return Liveness::kGone;
   const ProcessStat stat = is_proc_of_this_namespace() ? stat_of(std::to_string(pid)) : ProcessStat{};
   if (stat.state == 0) return Liveness::kRuns;  // or /proc hides processes of other users
-  if (stat.start_ticks != 0 && stat.start_ticks != start_ticks) return Liveness::kGone;
+  const bool is_another = stat.start_ticks != 0 && stat.start_ticks != start_ticks;
+  if (is_another) return error_number == EPERM || is_in_this_time_namespace(pid) ? Liveness::kGone : Liveness::kUnknown;
   // The first thread of a process may end before the others: the process is then in state Z too.
   const bool is_zombie = (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
   return is_zombie ? Liveness::kGone : Liveness::kRuns;

@@ -22,7 +22,8 @@ ProcessIdentity identity_in(const FileHeader& header);
 
 /// By pid and identity alone: kUnknown unless the writer was in this PID namespace of this boot. There it is gone if the pid is
 /// absent, belongs to a process that started at another time, or is a zombie without other threads. A pid that belongs to
-/// another user (EPERM) runs, unless its start time differs. An inode of a PID namespace is reused only after all processes
+/// another user (EPERM) runs, unless its start time differs. A start time that differs proves nothing of a process in another time
+/// namespace. An inode of a PID namespace is reused only after all processes
 /// of the namespace ended, so equal inodes in one boot suffice.
 Liveness liveness_of(const ProcessInfo& info);
 

@@ -23,7 +23,7 @@ Status copy_bytes(int from, int to, const std::string& name) {
   off_t at = 0;
   for (;;) {
     ssize_t copied = copy_file_range(from, &at, to, nullptr, std::size_t{1} << 30, 0);
-    if (copied < 0 && (errno == EXDEV || errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP)) {
+    if (copied < 0 && (errno == EXDEV || errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP || errno == EPERM)) {
       char buffer[1 << 16];
       copied = pread(from, buffer, sizeof buffer, at);
       if (copied > 0) {
@@ -70,12 +70,23 @@ bool has_same_bytes(int a, int b) {
   return true;
 }
 
+/// Renaming one name of a file to another one of the same file does nothing: the first is what a kill between link and unlink left.
+void remove_second_name(const FilePlace& from, const FilePlace& to) {
+  struct stat source {};
+  struct stat target {};
+  const bool are_there = fstatat(from.directory.directory, from.name.c_str(), &source, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         fstatat(to.directory.directory, to.name.c_str(), &target, AT_SYMLINK_NOFOLLOW) == 0;
+  if (are_there && source.st_dev == target.st_dev && source.st_ino == target.st_ino) unlinkat(from.directory.directory, from.name.c_str(), 0);
+}
+
 /// 0, or the error of rename(2) and link(2).
 int rename_trace(const FilePlace& from, const FilePlace& to, Existing existing) {
   const int from_directory = from.directory.directory;
   const int to_directory = to.directory.directory;
   if (existing == Existing::kReplace) {
-    return renameat(from_directory, from.name.c_str(), to_directory, to.name.c_str()) == 0 ? 0 : errno;
+    if (renameat(from_directory, from.name.c_str(), to_directory, to.name.c_str()) != 0) return errno;
+    remove_second_name(from, to);
+    return 0;
   }
   if (renameat2(from_directory, from.name.c_str(), to_directory, to.name.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -96,6 +107,21 @@ Status move_once(const OpenTrace& source, const FilePlace& to, Existing existing
 bool has_ended(int file) {
   FileHeader header{};
   return read_header(file, header) && header.end_ticks != 0;
+}
+
+/// Brings an earlier copy up to date in its place. Its process may end and rename its whole trace over it at any moment, which must not be
+/// replaced by what we have: a rename of ours could do that. What a kill leaves here can be read, as chunks
+/// lie at the same offsets in both, and the next recovery completes it.
+Status update_copy(const OpenTrace& source, const FilePlace& to, bool& is_new) {
+  files::Descriptor copy;
+  struct stat info {};
+  const Status status = files::open_existing(to.directory, to.name, O_RDWR, files::Owner::kThisUserOnly, copy);
+  if (!status.is_ok()) return status;
+  is_new = !has_ended(copy.number()) && !has_same_bytes(source.file.number(), copy.number());
+  if (!is_new) return Status::ok();
+  const Status copied = copy_bytes(source.file.number(), copy.number(), to.path());
+  const bool is_cut = copied.is_ok() && fstat(source.file.number(), &info) == 0 && ftruncate(copy.number(), info.st_size) == 0;
+  return is_cut || !copied.is_ok() ? copied : Status::from_errno("cannot write " + to.path(), errno);
 }
 
 Status other_is_there(const OpenTrace& source, const FilePlace& to) {
@@ -144,18 +170,11 @@ Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is
   Status status;
   is_new = true;
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const bool had_ended = has_ended(source.file.number());
     const Target target = target_of(source, to);
     if (target == Target::kOther) return other_is_there(source, to);
-    OpenTrace copy;
-    if (target == Target::kCopyOfTheSameProcess && open_trace(to, copy).is_ok() && has_same_bytes(source.file.number(), copy.file.number())) {
-      is_new = false;
-      return Status::ok();
-    }
-    status = copy_open_file(source.file.number(), to, target == Target::kAbsent ? Existing::kKeep : Existing::kReplace);
-    // The writer ends its trace before it moves it. If it has not ended it now, it had not moved it when we replaced `to`.
-    const bool is_last = status.is_ok() && (had_ended || !has_ended(source.file.number()));
-    if (is_last || (!status.is_ok() && target_of(source, to) == target)) return status;
+    if (target == Target::kCopyOfTheSameProcess) return update_copy(source, to, is_new);
+    status = copy_open_file(source.file.number(), to, Existing::kKeep);
+    if (status.is_ok() || target_of(source, to) == target) return status;
   }
   return status;
 }

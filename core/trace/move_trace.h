@@ -38,8 +38,9 @@ Status move_trace(const OpenTrace& source, const FilePlace& to);
 /// The same by paths.
 Status move_trace(const std::string& from, const std::string& to);
 
-/// Copies a trace whose writer may still run; replaces an earlier copy. If the writer ends its trace and moves it to `to`
-/// meanwhile, `to` has the ended trace afterwards. is_new: false if `to` had the same bytes already.
+/// Copies a trace whose writer may still run; an earlier copy is brought up to date in its place. If the writer ends its trace and moves
+/// it to `to` meanwhile, `to` has the ended trace afterwards, also if this process is killed. is_new: false if `to` had the same bytes
+/// already.
 Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is_new);
 
 /// Copies any regular file of any user. An existing file is not overwritten.

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
 #include <system_error>
 
 #include "core/trace/header_file.h"
@@ -39,12 +41,17 @@ Status bring(const OpenTrace& source, Liveness life, const FilePlace& to, bool& 
   return status;
 }
 
-void take(const files::Base& from, const std::string& name, const files::Base& run, Unproven unproven, RecoverResult& result) {
+/// from: a run's directory in scratch storage, which has the name of its run.
+void take(const files::Base& from, const std::string& run_id, const std::string& name, const files::Base& run, Unproven unproven, RecoverResult& result) {
   OpenTrace source;
   Status status = open_trace({from, name}, source);
   if (!status.is_ok()) {
     if (exists(from, name)) result.problems.push_back(status.message() + "; it was left where it is");
     return;  // else its process, or another recovery, has moved it
+  }
+  if (run_id != std::string_view(source.header.run_id, strnlen(source.header.run_id, sizeof source.header.run_id))) {
+    result.problems.push_back(source.place.path() + " is of another run; it was left where it is");
+    return;
   }
   const Liveness life = liveness_of_writer(source.file.number(), source.header);
   if (life == Liveness::kUnknown && unproven == Unproven::kLeave) {
@@ -93,7 +100,7 @@ void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& re
   if (fstat(source.opened.number(), &info) != 0 || !recovery.seen.emplace(info.st_dev, info.st_ino).second) return;
   lock(source.opened.number());
   for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
-    if (is_trace_file_name(name)) take(source.base(), name, recovery.run.base(), recovery.unproven, result);
+    if (is_trace_file_name(name)) take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
   }
   unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
 }
@@ -156,7 +163,12 @@ Status open_run(const std::string& folder, Recovery& recovery) {
   if (error || !std::filesystem::is_directory(real, error)) return Status::error(folder + " is not a folder");
   recovery.run.path = folder;
   const Status status = files::open_own_directory(files::current_directory(), real.string(), recovery.run.opened);
-  if (status.is_ok()) recovery.has_id = read_run_id(recovery.run.base(), recovery.id);
+  // Who can write to the run directory could name another run of this user there, whose traces would come to it.
+  const auto read = [&](files::Owner owner) { return read_run_id(recovery.run.base(), recovery.id, owner); };
+  if (status.is_ok()) recovery.has_id = read(files::Owner::kThisUserOnly);
+  if (status.is_ok() && !recovery.has_id && read(files::Owner::kAnyone)) {
+    return Status::error("cannot use " + folder + "/" + kRunIdFile + ": it belongs to another user, or has more than one name (hard links)");
+  }
   return status;
 }
 
@@ -164,6 +176,7 @@ Status open_run(const std::string& folder, Recovery& recovery) {
 void take_from(const std::filesystem::path& place, Recovery& recovery, RecoverResult& result) {
   OpenDirectory home;
   home.path = place.parent_path().string();
+  if (!is_scratch_home_name(place.parent_path().filename().string())) return;
   if (!files::open_private_directory(home.path, home.opened).is_ok()) return;  // open_scratch_homes() has said why
   take_all(home, place.filename().string(), recovery, result);
 }

@@ -94,9 +94,9 @@ bool read_run_id(const std::string& folder, RunId& result) {
   return files::read_small(folder + "/" + kRunIdFile, kMaxRunIdBytes, text).is_ok() && parse_run_id(text, result);
 }
 
-bool read_run_id(const files::Base& folder, RunId& result) {
+bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner) {
   std::string text;
-  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text).is_ok() && parse_run_id(text, result);
+  return files::read_small(folder, kRunIdFile, kMaxRunIdBytes, text, owner).is_ok() && parse_run_id(text, result);
 }
 
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,

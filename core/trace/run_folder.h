@@ -86,6 +86,6 @@ struct RunId {
 };
 bool read_run_id(const std::string& folder, RunId& result);
 /// The same in an open directory.
-bool read_run_id(const files::Base& folder, RunId& result);
+bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner = files::Owner::kAnyone);
 
 }  // namespace megascope::trace

@@ -13,7 +13,6 @@
 namespace megascope::trace {
 namespace {
 
-constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::size_t kMaxProblems = 8;
 constexpr mode_t kPrivate = 0700;
 constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -51,8 +50,6 @@ bool is_home_of_one_run(std::string_view name) {
          name.find_first_not_of(kLetters, common.size()) == std::string_view::npos;
 }
 
-bool is_home_name(std::string_view name) { return name == common_name() || is_home_of_one_run(name); }
-
 /// is_taken: something that is not private to this user has the name.
 Status make_private(const std::string& folder, bool& is_taken) {
   Status status = files::make_directory(folder, kPrivate, &is_taken);
@@ -64,6 +61,8 @@ Status make_private(const std::string& folder, bool& is_taken) {
 }
 
 }  // namespace
+
+bool is_scratch_home_name(std::string_view name) { return name == common_name() || is_home_of_one_run(name); }
 
 Status make_scratch_folder(const std::string& scratch, const std::string& run_id, std::string& folder) {
   std::string parent = scratch + "/" + common_name();
@@ -92,18 +91,18 @@ void remove_scratch_folder(const std::string& folder) noexcept {
   }
 }
 
-std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::vector<std::string>& problems) {
+std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch, std::vector<std::string>& problems, std::size_t max_entries) {
   std::vector<OpenDirectory> homes;
   const auto add = [&](const files::Base& base, const std::string& name) {
     OpenDirectory home;
     if (open_one(base, name, home, problems)) homes.push_back(std::move(home));
   };
-  if (is_home_name(std::string_view(scratch).substr(scratch.rfind('/') + 1))) add(files::current_directory(), scratch);
+  if (is_scratch_home_name(std::string_view(scratch).substr(scratch.rfind('/') + 1))) add(files::current_directory(), scratch);
   const std::string plain = scratch + "/" + common_name();
   add(files::current_directory(), plain);
-  for (const std::string& name : files::names_in(scratch, kMaxEntries)) {
+  for (const std::string& name : files::names_in(scratch, max_entries)) {
     const std::string path = scratch + "/" + name;
-    if (is_home_name(name) && path != plain) add(files::current_directory(), path);
+    if (is_scratch_home_name(name) && path != plain) add(files::current_directory(), path);
   }
   return homes;
 }

@@ -141,7 +141,7 @@ Status JointFile::place(std::uint64_t offset_bytes) {
     return std::move(status_);
   }
   files::Descriptor target;
-  Status status = files::open_existing(part_path_, O_WRONLY, files::Owner::kThisUser, target);
+  Status status = files::open_existing(part_path_, O_WRONLY, files::Owner::kThisUserOnly, target);
   if (!status.is_ok()) return status;
   if (spilled_bytes_ > 0) status = place_spilled(target.number(), offset_bytes);
   if (status.is_ok()) status = write_at(target.number(), part_path_, pending_, offset_bytes + spilled_bytes_);

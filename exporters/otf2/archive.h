@@ -73,9 +73,9 @@ class Archive {
   /// Closes it, as far as it is open; collective then.
   ~Archive();
 
-  /// Collective. The folder exists and holds no archive of this name.
+  /// Collective. The folder exists and holds no archive of this name. shown_folder: its name in messages.
   /// definition_chunk_bytes: room for the largest definition, the same on all members.
-  Status open(const std::string& folder, std::uint64_t definition_chunk_bytes,
+  Status open(const std::string& folder, const std::string& shown_folder, std::uint64_t definition_chunk_bytes,
               Collective& collective);
   Status open_event_files();
   Status close_event_files();

@@ -1,9 +1,9 @@
 #include "exporters/otf2/export.h"
 
-#include "core/base/safe_file.h"
-
+#include "exporters/common/joint_file.h"
 #include "exporters/otf2/archive.h"
 #include "exporters/otf2/archive_content.h"
+#include "exporters/otf2/archive_directory.h"
 #include "exporters/otf2/definition_file.h"
 #include "exporters/otf2/event_file.h"
 #include "exporters/otf2/shared_definitions.h"
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 
 namespace megascope::otf2 {
@@ -25,28 +24,27 @@ constexpr std::uint64_t kMinChunkBytes = 256 * 1024;
 constexpr std::uint64_t kMaxChunkBytes = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerMember = 16;
 
-constexpr const char* kSuffixes[] = {"", ".def", ".otf2"};  ///< of the archive's parts; the anchor is last
-
 /// One export, on one member. Every step is called on all members, whatever happened to one of them
 /// before: the steps are collective.
 class Export {
  public:
-  Export(const ExportJob& job) : job_(job), source_(*job.source), members_(*job.collective) {}
+  Export(const ExportJob& job)
+      : job_(job), source_(*job.source), members_(*job.collective), directory_(job.folder, kArchiveName, members_) {}
 
   Status run(ExportResult& result) {
-    Status status = make_folder();
+    Status status = directory_.create();
     if (!status.is_ok()) return status;
     status = agree(unify_definitions(source_, members_, definitions_, ids_, job_.has_plain_comms));
     if (status.is_ok()) status = write_archive();
     if (status.is_ok()) status = describe(result);
-    if (status.is_ok()) status = agree(publish());
-    remove_folder();
+    if (status.is_ok()) status = agree(directory_.publish());
+    directory_.remove();
     return status;
   }
 
  private:
-  Status agree(Status mine);
-  Status check_folder() const;
+  /// The first member's error, for all.
+  Status agree(Status mine) { return timeline::agree(members_, std::move(mine)); }
   std::uint64_t definition_chunk_bytes() const;
   Status write_archive();
   Status write_files(Archive& archive);
@@ -60,81 +58,15 @@ class Export {
   Status write_global_definitions(Archive& archive);
   Status describe(ExportResult& result);
   std::uint64_t file_bytes() const;
-  Status make_folder();
-  Status publish() const;
-  void remove_folder();
-  std::string final_path(const std::string& suffix) const {
-    return job_.folder + "/" + kArchiveName + suffix;
-  }
-  std::string path(const std::string& suffix) const { return folder_ + "/" + kArchiveName + suffix; }
 
   const ExportJob& job_;
   const RecordSource& source_;
   Collective& members_;
-  /// Where the archive is written, until it is whole: a new directory that only this user can write to. libotf2 creates its files
-  /// itself, and would follow links that others have placed under their names.
-  std::string folder_;
+  ArchiveDirectory directory_;
   SharedDefinitions definitions_;  ///< on member 0
   IdTable ids_;
   ArchiveContent content_;
 };
-
-/// The first member's error, for all.
-Status Export::agree(Status mine) {
-  Collective::Bytes message;
-  for (const char letter : mine.message()) message.push_back(static_cast<std::byte>(letter));
-  const Status status =
-      members_.merge_all(message, [](Collective::Bytes& first, std::span<const std::byte> other) {
-        if (first.empty()) first.assign(other.begin(), other.end());
-      });
-  if (!status.is_ok()) return mine.is_ok() ? status : mine;
-  if (message.empty()) return Status::ok();
-  return Status::error(std::string(reinterpret_cast<const char*>(message.data()), message.size()));
-}
-
-Status Export::check_folder() const {
-  for (const char* suffix : {".otf2", ".def", ""}) {  // the anchor first: its name is known best
-    std::error_code error;
-    const fs::file_status existing = fs::symlink_status(final_path(suffix), error);
-    if (existing.type() == fs::file_type::not_found) continue;
-    if (error) return Status::from_errno(final_path(suffix), error.value());
-    return Status::error(final_path(suffix) + " exists already: it is not overwritten");
-  }
-  return Status::ok();
-}
-
-/// Collective. The directory of member 0, on all.
-Status Export::make_folder() {
-  Status mine;
-  if (members_.rank() == 0) {
-    mine = check_folder();
-    if (mine.is_ok()) mine = files::make_fresh_directory(final_path(""), folder_);
-    if (!mine.is_ok()) folder_.clear();
-  }
-  Collective::Bytes name;
-  for (const char letter : folder_) name.push_back(static_cast<std::byte>(letter));
-  mine.update(members_.bcast_resized(name, 0));
-  folder_.assign(reinterpret_cast<const char*>(name.data()), name.size());
-  Status status = agree(std::move(mine));
-  if (!status.is_ok()) remove_folder();
-  return status;
-}
-
-/// On member 0: gives all parts their names, the anchor last. All or none.
-Status Export::publish() const {
-  if (members_.rank() != 0) return Status::ok();
-  std::error_code error;
-  fs::permissions(path(""), fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, error);
-  Status status;
-  std::size_t count = 0;
-  while (status.is_ok() && count < std::size(kSuffixes)) {
-    status = files::rename_new(path(kSuffixes[count]), final_path(kSuffixes[count]));
-    if (status.is_ok()) ++count;
-  }
-  if (status.is_ok()) return status;
-  for (std::size_t i = 0; i < count; ++i) fs::remove_all(final_path(kSuffixes[i]), error);
-  return status;
-}
 
 std::uint64_t Export::definition_chunk_bytes() const {
   const std::uint64_t largest = kBytesPerMember * static_cast<std::uint64_t>(source_.world_size());
@@ -143,7 +75,7 @@ std::uint64_t Export::definition_chunk_bytes() const {
 
 Status Export::write_archive() {
   Archive archive;
-  Status status = agree(archive.open(folder_, definition_chunk_bytes(), members_));
+  Status status = agree(archive.open(directory_.path(), directory_.shown_path(), definition_chunk_bytes(), members_));
   if (!status.is_ok()) return status;
   status = write_files(archive);
   status.update(agree(archive.close()));
@@ -257,7 +189,7 @@ Status Export::write_global_definitions(Archive& archive) {
   DefinitionFile file(writer, source_.world_size(), definitions_, content_);
   const OTF2_ErrorCode code = file.write(
       {.end_ns = content_.summary.last_time_ns, .start_realtime_ns = source_.start_realtime_ns()});
-  status.update(archive.errors().status(path(".def"), code));
+  status.update(archive.errors().status(directory_.shown_path() + "/" + kArchiveName + ".def", code));
   status.update(archive.close_global_definitions(writer));
   return status;
 }
@@ -296,7 +228,7 @@ std::uint64_t Export::file_bytes() const {
     if (!error) sum += bytes;
   };
   const auto add_location = [this, &add](std::int32_t rank, std::size_t thread_index) {
-    const std::string file = path("/" + std::to_string(location_id(rank, thread_index)));
+    const std::string file = directory_.path_of("/" + std::to_string(location_id(rank, thread_index)));
     add(file + ".evt");
     add(file + ".def");
   };
@@ -306,17 +238,10 @@ std::uint64_t Export::file_bytes() const {
   }
   for (const std::int32_t rank : my_ranks_without_trace()) add_location(rank, 0);
   if (members_.rank() == 0) {
-    add(path(".otf2"));
-    add(path(".def"));
+    add(directory_.path_of(".otf2"));
+    add(directory_.path_of(".def"));
   }
   return sum;
-}
-
-/// Collective. With all that is in it.
-void Export::remove_folder() {
-  (void)members_.barrier().is_ok();
-  std::error_code error;
-  if (members_.rank() == 0 && !folder_.empty()) fs::remove_all(folder_, error);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ std::string folder_prefix(const RunArguments& arguments, LauncherKind kind,
   const fs::path here = fs::current_path(error);
   const std::string wanted = wanted_folder(arguments);
   if (!wanted.empty()) return (here / wanted).lexically_normal().string();
-  if (kind == LauncherKind::kSrun) return (here / "megascope-").string();
+  if (kind == LauncherKind::kSrun) return (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string();
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof host - 1);
   const std::string node = std::string(host).substr(0, std::string(host).find('.'));
@@ -78,14 +78,25 @@ std::string folder_prefix(const RunArguments& arguments, LauncherKind kind,
   return settings.back().value;
 }
 
-/// Folders whose path begins so.
-std::set<std::string> folders_from(std::string prefix) {
+/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2", "-3" …? Under srun the name ends with the
+/// job, unless srun starts one of its own, and the step: "megascope-1234.0".
+bool is_name_for(std::string_view name, std::string_view wanted, LauncherKind kind) {
+  if (!name.starts_with(wanted)) return false;
+  std::string_view rest = name.substr(wanted.size());
+  if (kind == LauncherKind::kSrun && wanted.ends_with("megascope-")) return true;
+  if (kind == LauncherKind::kSrun && rest.starts_with('.')) return true;
+  if (rest.empty()) return true;
+  return rest.size() > 1 && rest.front() == '-' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+/// Directories that may be run directories of this run.
+std::set<std::string> folders_from(std::string prefix, LauncherKind kind) {
   while (prefix.size() > 1 && prefix.ends_with('/')) prefix.pop_back();
   std::set<std::string> folders;
   std::error_code error;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(fs::path(prefix).parent_path(), error)) {
-    if (entry.path().string().starts_with(prefix) && entry.is_directory(error))
+    if (is_name_for(entry.path().string(), prefix, kind) && entry.is_directory(error))
       folders.insert(entry.path().string());
   }
   return folders;
@@ -113,23 +124,31 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
     say("there is no new run folder " + prefix + (kind == LauncherKind::kSrun ? "*" : ""));
 }
 
-/// Processes may need a moment to end after their launcher; a trace is moved only when its process is gone.
-void wait_for_writers(const std::string& folder) {
+/// Processes may need a moment to end after their launcher; a trace is moved only when its process is gone. False: some go on, as those of
+/// another job that writes into a directory of the same name.
+bool have_writers_ended(const std::string& folder) {
   constexpr int kMaxTries = 20;
   constexpr useconds_t kPauseUs = 100'000;
   trace::RunId id;
-  if (!trace::read_run_id(folder, id)) return;
+  if (!trace::read_run_id(folder, id)) return true;
   const auto is_written = [](const std::string& path) {
     std::unique_ptr<trace::TraceFile> file;
     return trace::TraceFile::open(path, file).is_ok() && trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
   };
-  for (int tries = 0; tries < kMaxTries && std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written); ++tries) usleep(kPauseUs);
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    if (!std::ranges::any_of(trace::find_traces(id.scratch_folder), is_written)) return true;
+    usleep(kPauseUs);
+  }
+  return false;
 }
 
 /// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this node into the run directory. Ends in
 /// bounded time where the run directory does; ctrl-C ends it, and nothing is lost by that.
 void recover_cut_short(const std::string& folder) {
-  wait_for_writers(folder);
+  if (!have_writers_ended(folder)) {
+    say("processes that write to " + folder + " go on; once they have ended: `megascope recover " + shell_quoted(folder) + "`");
+    return;
+  }
   trace::RecoverResult result;
   const Status status = trace::recover_run(folder, result);
   for (const std::string& problem : result.problems) say(problem);
@@ -195,14 +214,14 @@ int run_command(const RunArguments& arguments) {
     for (const Finding& one : judge_srun(command, {})) say(one.text + ". " + one.remedy);
   }
   status = add_preload(kind, preload, command);
-  const std::set<std::string> before = folders_from(prefix);
+  const std::set<std::string> before = folders_from(prefix, kind);
   ChildEnd end;
   if (status.is_ok()) status = run_child(command, settings, end);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
-  const std::set<std::string> after = folders_from(prefix);
+  const std::set<std::string> after = folders_from(prefix, kind);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
   recover_all_cut_short(after, before, end);
   end_like(end);

@@ -36,12 +36,6 @@ constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
 constexpr std::uint64_t kJsonGrowth = 64;  ///< of the report as a tree of values, over its text
 constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 
-/// A link to one is none.
-bool is_directory(const std::string& path) {
-  struct stat info {};
-  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 }  // namespace
 
 void Session::end(Collective* collective, const Company& company) {
@@ -110,11 +104,8 @@ void Session::go_alone(const Company& company) {
 }
 
 std::string Session::own_folder() {
-  trace::RunId id;
   // Who can write to a directory above it may have put another one, or a link, in its place.
-  const auto has_our_id = [&] { return trace::read_run_id(folder_, id) && id.id == run_id_; };
-  const bool is_ours = folder_.empty() || (is_directory(folder_) && (!has_run_id_file_ || has_our_id()));
-  if (!is_ours) {
+  if (!folder_.empty() && directory_inode(folder_) != folder_inode_) {
     complain(folder_ + " is not the directory any more that this run created; traces stay in " + scratch_folder_);
     folder_.clear();
   }
@@ -130,7 +121,7 @@ void Session::enter_folder(const std::string& folder) {
     if (recorder_->has_storage()) notes_.push_back("the trace of rank " + std::to_string(facts_.world_rank) + " is gone: " + trace_path_ + " was removed while the program ran");
     return;
   }
-  if (!is_directory(folder_)) {  // one sentence a node, however many ranks it has
+  if (directory_inode(folder_) == 0) {  // one sentence a node, however many ranks it has
     notes_.push_back("the run folder is not seen on " + host_name() + ": its traces stay there, in " + scratch_folder_ +
                      "; `megascope join` makes one run of the pieces");
     return;

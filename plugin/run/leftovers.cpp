@@ -42,7 +42,7 @@ std::uint64_t bytes_below(const std::string& scratch, const std::string& own_fol
   std::uint64_t sum = 0;
   std::size_t count = 0;
   std::vector<std::string> ignored;
-  for (const trace::OpenDirectory& home : trace::open_scratch_homes(scratch, ignored)) {
+  for (const trace::OpenDirectory& home : trace::open_scratch_homes(scratch, ignored, kMaxEntries)) {
     for (const std::string& run_id : files::names_in(home.base(), kMaxEntries)) {
       trace::OpenDirectory run;
       const bool is_own = home.path + "/" + run_id == own_folder;

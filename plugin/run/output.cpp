@@ -72,6 +72,11 @@ Status make_run_folder(const std::string& wanted, std::string& folder) {
   return Status::error("cannot create a run directory: " + base + " exists, and so do all others up to " + folder);
 }
 
+std::uint64_t directory_inode(const std::string& path) noexcept {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) ? std::uint64_t{info.st_ino} : 0;
+}
+
 std::string slurm_job() {
   const std::string job = config::environment_value("SLURM_JOB_ID");
   const std::string step = config::environment_value("SLURM_STEP_ID");

@@ -24,6 +24,9 @@ std::string choose_scratch(const config::Options& options);
 /// Creates a new run directory: `wanted` (made absolute), or with -2, -3 … where that exists. Neither group nor others can write to it,
 /// whatever the umask; the same holds for directories above it that did not exist.
 Status make_run_folder(const std::string& wanted, std::string& folder);
+/// Inode number of a directory; 0 where there is none, or something else, as a link to one. It stays the same as long as the directory
+/// exists, whatever the directories above it are called.
+std::uint64_t directory_inode(const std::string& path) noexcept;
 /// MEGASCOPE_OUT, else "megascope-<job.step>" under Slurm, else "megascope-<host>-<pid>".
 std::string wanted_run_folder(const config::Options& options, const std::string& host, long pid);
 

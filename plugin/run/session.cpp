@@ -274,10 +274,10 @@ void Session::make_folder() {
   if (is_alone_) wanted += "/solo-" + std::to_string(facts_.world_rank);
   Status status = make_run_folder(wanted, folder_);
   if (!status.is_ok()) folder_.clear();
+  folder_inode_ = directory_inode(folder_);
   if (status.is_ok()) {
     status = files::write_file(folder_ + "/" + trace::kRunIdFile, run_id_ + "\n" + scratch_ + "\n" + slurm_nodes() + "\n" + host_name() + "\n" + scratch_folder_ + "\n", kTextMode);
   }
-  has_run_id_file_ = status.is_ok();
   if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kOptionsFile, config::dump_options_sh(options_), kTextMode);
   if (!status.is_ok()) say(status.message() + "; traces stay in " + scratch_folder_);
 }

@@ -85,7 +85,7 @@ class Session final : public Runtime, private RunPart {
   std::string scratch_;         ///< MEGASCOPE_SCRATCH as used
   std::string scratch_folder_;  ///< of this run
   std::string folder_;          ///< the run folder; of solo ranks their part of it
-  bool has_run_id_file_ = false;  ///< in the run folder
+  std::uint64_t folder_inode_ = 0;  ///< of the run folder that this process created
   std::string trace_path_;      ///< where the native trace lies now
   StartFacts facts_;
   ClockPoint first_moment_;

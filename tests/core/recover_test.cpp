@@ -139,6 +139,26 @@ TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCop
   EXPECT_EQ(copy->definitions().info.identity, info.identity);
 }
 
+TEST_F(RecoverTest, AnEarlierCopyIsBroughtUpToDateInItsPlace) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.pid = getpid();
+  leave_trace("mine", info);
+  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string copy = folder_ / "out" / "rank-1.mgt";
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  struct stat before {};
+  ASSERT_EQ(stat(copy.c_str(), &before), 0);
+  fs::resize_file(original, fs::file_size(original) + 4096);
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  struct stat after {};
+  ASSERT_EQ(stat(copy.c_str(), &after), 0);
+  // A rename could replace what the process has moved here meanwhile.
+  EXPECT_EQ(after.st_ino, before.st_ino);
+  EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
+}
+
 TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
   make_run_folder("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");

@@ -117,6 +117,7 @@ TEST(LocalRanks, AreToldByTheLauncher) {
   const auto count = [](const std::vector<std::string>& environment) { return local_rank_count(environment, 64); };
   EXPECT_EQ(count({"OMPI_COMM_WORLD_LOCAL_SIZE=8", "SLURM_TASKS_PER_NODE=4"}), 8u);
   EXPECT_EQ(count({"MPI_LOCALNRANKS=3"}), 3u);
+  EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=1", "LOCAL_WORLD_SIZE=8"}), 8u) << "torchrun in one task";
   EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=4(x2),16,3"}), 16u);
   EXPECT_EQ(count({"SLURM_STEP_TASKS_PER_NODE=junk", "SLURM_TASKS_PER_NODE=128(x9)"}), 64u) << "not more than there are";
   EXPECT_EQ(count({}), 64u) << "as if all were here";

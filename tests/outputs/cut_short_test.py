@@ -98,6 +98,28 @@ class Ends(Case):
             self.assertEqual(len(list(self.run_folder.glob("rank-*.mgt"))), 2 if ranks else 1, errors)
             self.assertEqual(list(self.scratch.glob("*/*")), [])
 
+    def test_a_job_that_runs_beside_it_is_left_alone(self):
+        """Its run directory has the same name with a number, or one that begins so; both are new since the start."""
+        environment = self.environment()
+        del environment["LD_PRELOAD"]
+        with subprocess.Popen([MEGASCOPE, "run", "-o", self.run_folder, "--", PROGRAM, "after:pause"], cwd=self.folder, env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            self.assertEqual(process.stdout.readline(), "waiting\n")
+            others = []
+            for out in (self.run_folder, f"{self.run_folder}s"):
+                others.append(subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_OUT=str(out)), stdin=subprocess.PIPE,
+                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True))
+                self.assertEqual(others[-1].stdout.readline(), "waiting\n")
+            os.killpg(process.pid, signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            for other in others:
+                _, said = other.communicate("\n", timeout=100)
+                self.assertEqual(other.returncode, 0, said)
+        self.assertEqual(errors.count("cut short"), 1, errors)
+        self.assertNotIn("still runs", errors)
+        for folder in (f"{self.run_folder}-2", f"{self.run_folder}s"):
+            self.assertTrue((pathlib.Path(folder) / "report.txt").exists(), folder)
+
     def test_what_other_nodes_have_is_said_when_nothing_is_here(self):
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir()

@@ -159,6 +159,29 @@ class TwoUsers(Case):
             self.assertEqual(file.read(), SECRET)
         self.assertEqual(os.lstat(f"{out}/rank-0.mgt").st_mode & 0o177777, 0o100600)
 
+    def test_a_run_id_that_a_group_member_planted_brings_nothing(self):
+        """It names another run of the victim, and a private directory of hers that is not for scratch."""
+        victims = self.make("victims", VICTIM)
+        out = self.killed_run(f"{victims}/run", VICTIM)
+        os.chmod(out, 0o777)
+        self.killed_run(f"{victims}/other", VICTIM)
+        with open(f"{victims}/other/run-id", encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        private = self.make("private", VICTIM, 0o700)
+        self.make(f"{private}/{lines[0]}", VICTIM, 0o700)
+        shutil.copy(self.left_in(VICTIM)[0], f"{private}/{lines[0]}/rank-7.mgt")
+        os.chown(f"{private}/{lines[0]}/rank-7.mgt", VICTIM, VICTIM)
+        left = self.left_in(VICTIM)
+        os.unlink(f"{out}/run-id")
+        self.write(f"{out}/run-id", "\n".join([*lines[:4], f"{private}/{lines[0]}"]) + "\n", ATTACKER)
+        os.chmod(f"{out}/run-id", 0o644)
+        result = self.call("recover", out, uid=VICTIM)
+        self.assertEqual((result.returncode, self.left_in(VICTIM), os.listdir(f"{private}/{lines[0]}")), (2, left, ["rank-7.mgt"]))
+        self.assertIn("it belongs to another user, or has more than one name", text_of(result))
+        os.chown(f"{out}/run-id", VICTIM, VICTIM)  # even as her own file it leads to no other directory than one of scratch
+        self.call("recover", out, uid=VICTIM)
+        self.assertEqual(os.listdir(f"{private}/{lines[0]}"), ["rank-7.mgt"])
+
     def test_what_lies_beside_a_run_does_not_stop_its_report(self):
         common = self.make("common", mode=0o1777)
         out = self.killed_run(f"{common}/run", VICTIM)
@@ -214,6 +237,28 @@ class OneUser(Case):
             self.kill(process)
             wait_for("the kernel", lambda: "still runs" not in text_of(self.call("recover", out)), 20)
             self.assertEqual(self.left_in(None), [])
+
+    def test_a_job_in_a_time_namespace_keeps_its_trace(self):
+        """The kernel shows start times with the offset of the reader's namespace."""
+        inside = ["unshare", "--time", "--boottime", "1000000", "--fork", "--kill-child"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no right to unshare")
+        out = f"{self.folder}/run"
+        process = self.start_run(out, prefix=inside)
+        left = self.left_in(None)
+        self.assertIn("process of rank-0.mgt still runs: its trace so far was copied", text_of(self.call("recover", out)))
+        self.assertEqual((self.left_in(None), len(left)), (left, 1))
+        self.kill(process)
+        wait_for("the kernel", lambda: "still runs" not in text_of(self.call("recover", out)), 20)
+        self.assertEqual(self.left_in(None), [])
+
+    def test_a_kill_between_link_and_unlink_is_made_good(self):
+        """Where the file system cannot rename without replacing. Both names are of one file then."""
+        out = self.killed_run(f"{self.folder}/run")
+        left, = self.left_in(None)
+        os.link(left, f"{out}/rank-0.mgt")
+        self.assertEqual(self.call("recover", out).returncode, 0)
+        self.assertEqual((self.left_in(None), os.stat(f"{out}/rank-0.mgt").st_nlink), ([], 1))
 
     def test_without_proof_that_the_writer_is_gone_the_original_stays(self):
         """On this file system the kernel does not tell who maps a file, and its process was in another PID namespace."""

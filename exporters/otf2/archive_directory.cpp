@@ -1,0 +1,111 @@
+#include "exporters/otf2/archive_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "exporters/common/joint_file.h"
+
+namespace megascope::otf2 {
+namespace {
+
+constexpr const char* kSuffixes[] = {"", ".def", ".otf2"};  ///< of the archive's parts; the anchor is last
+constexpr std::size_t kMaxEntries = 10'000'000;
+
+std::uint64_t inode_of(int file) {
+  struct stat info {};
+  return fstat(file, &info) == 0 ? std::uint64_t{info.st_ino} : 0;
+}
+
+/// What libotf2 creates has two levels: files, and a directory with one file or two a location.
+void remove_entries(const files::Base& base, int levels) {
+  for (const std::string& name : files::names_in(base, kMaxEntries)) {
+    if (unlinkat(base.directory, name.c_str(), 0) == 0 || levels == 0) continue;
+    const files::Descriptor inner(openat(base.directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (inner.is_open()) remove_entries({inner.number(), base.path + "/" + name}, levels - 1);
+    unlinkat(base.directory, name.c_str(), AT_REMOVEDIR);
+  }
+}
+
+}  // namespace
+
+ArchiveDirectory::ArchiveDirectory(std::string folder, std::string name, Collective& members)
+    : folder_(std::move(folder)), name_(std::move(name)), members_(members) {}
+
+Status ArchiveDirectory::check_absence() const {
+  for (const char* suffix : {".otf2", ".def", ""}) {  // the anchor first: its name is known best
+    struct stat info {};
+    const std::string path = final_path_of(suffix);
+    if (lstat(path.c_str(), &info) == 0) return Status::error(path + " exists already: it is not overwritten");
+    if (errno != ENOENT) return Status::from_errno(path, errno);
+  }
+  return Status::ok();
+}
+
+Status ArchiveDirectory::create_first() {
+  Status status = check_absence();
+  if (status.is_ok()) status = files::make_fresh_directory(final_path_of(""), path_);
+  if (!status.is_ok()) {
+    path_.clear();
+    return status;
+  }
+  status = files::open_private_directory(path_, opened_);
+  const bool is_new = status.is_ok() && files::names_in({opened_.number(), path_}, 1).empty();
+  if (is_new) return status;
+  opened_.reset();  // what it holds is not ours to remove
+  return status.is_ok() ? Status::error(path_ + " was exchanged for another directory") : status;
+}
+
+/// inode: of member 0's directory. Another one may have got its name since, if others can write to the directory above it.
+Status ArchiveDirectory::open(std::uint64_t inode) {
+  if (path_.empty()) return Status::ok();  // member 0 says why
+  Status status = opened_.is_open() ? Status::ok() : files::open_private_directory(path_, opened_);
+  if (!status.is_ok()) return status;
+  if (inode_of(opened_.number()) != inode) return Status::error(path_ + " was exchanged for another directory");
+  struct stat info {};
+  return stat(path().c_str(), &info) == 0 ? Status::ok() : Status::from_errno("cannot open " + path() + " (is there no /proc?)", errno);
+}
+
+Status ArchiveDirectory::create() {
+  Status mine = members_.rank() == 0 ? create_first() : Status::ok();
+  std::uint64_t inode = opened_.is_open() ? inode_of(opened_.number()) : 0;
+  Collective::Bytes name;
+  for (const char letter : path_) name.push_back(static_cast<std::byte>(letter));
+  mine.update(members_.bcast_resized(name, 0));
+  mine.update(members_.bcast(std::as_writable_bytes(std::span(&inode, 1)), 0));
+  path_.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  if (mine.is_ok()) mine = open(inode);
+  Status status = timeline::agree(members_, std::move(mine));
+  if (!status.is_ok()) remove();
+  return status;
+}
+
+Status ArchiveDirectory::publish() {
+  if (members_.rank() != 0) return Status::ok();
+  struct stat info {};
+  if (stat(path_of("").c_str(), &info) == 0) chmod(path_of("").c_str(), info.st_mode & 07777 & ~static_cast<mode_t>(S_IWGRP | S_IWOTH));
+  Status status;
+  std::size_t count = 0;
+  while (status.is_ok() && count < std::size(kSuffixes)) {
+    status = files::rename_new(path_of(kSuffixes[count]), final_path_of(kSuffixes[count]));
+    if (status.is_ok()) ++count;
+  }
+  if (status.is_ok()) return status;
+  for (std::size_t i = 0; i < count; ++i) (void)files::rename_new(final_path_of(kSuffixes[i]), path_of(kSuffixes[i])).is_ok();
+  return status;
+}
+
+void ArchiveDirectory::remove() {
+  (void)members_.barrier().is_ok();
+  if (members_.rank() == 0 && opened_.is_open()) remove_entries({opened_.number(), path_}, 1);
+  if (members_.rank() == 0 && !path_.empty()) rmdir(path_.c_str());  // only if it is empty
+  opened_.reset();
+}
+
+}  // namespace megascope::otf2

@@ -1,0 +1,80 @@
+// The directory in which an archive is written: others may rename it, and put something else in its place.
+#include "exporters/otf2/archive_directory.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "core/lifecycle/collective.h"
+#include "tests/exporters/otf2/judged_archive.h"
+
+namespace megascope::otf2 {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+void write_parts(const ArchiveDirectory& directory) {
+  fs::create_directory(directory.path_of(""));
+  for (const char* part : {"/0.evt", ".def", ".otf2"}) std::ofstream(directory.path_of(part)) << "archive";
+}
+
+TEST(ArchiveDirectory, IsFollowedWhenOthersRenameIt) {
+  const TemporaryFolder folder;
+  const TemporaryFolder home;
+  std::ofstream(home.path() + "/trace.otf2") << "precious";
+  const std::unique_ptr<Collective> alone = make_single_collective();
+  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ASSERT_TRUE(directory.create().is_ok());
+  fs::rename(directory.shown_path(), folder.path() + "/stolen");
+  fs::create_directory_symlink(home.path(), directory.shown_path());
+  write_parts(directory);
+  EXPECT_TRUE(directory.publish().is_ok());
+  directory.remove();
+  std::string content;
+  std::ifstream(home.path() + "/trace.otf2") >> content;
+  EXPECT_EQ(content, "precious");
+  EXPECT_THAT(names_in(home.path()), ElementsAre("trace.otf2"));
+  EXPECT_TRUE(fs::exists(folder.path() + "/trace/0.evt"));
+  EXPECT_TRUE(fs::is_regular_file(folder.path() + "/trace.otf2"));
+  EXPECT_TRUE(fs::is_empty(folder.path() + "/stolen"));
+}
+
+TEST(ArchiveDirectory, IsRemovedWithItsContentAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::unique_ptr<Collective> alone = make_single_collective();
+  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ASSERT_TRUE(directory.create().is_ok());
+  write_parts(directory);
+  fs::create_directory_symlink(folder.path(), directory.path() + "/link");
+  std::ofstream(folder.path() + "/other") << "stays";
+  directory.remove();
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("other"));
+}
+
+TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
+  const TemporaryFolder folder;
+  const std::unique_ptr<Collective> alone = make_single_collective();
+  ArchiveDirectory directory(folder.path(), "trace", *alone);
+  ASSERT_TRUE(directory.create().is_ok());
+  write_parts(directory);
+  std::ofstream(folder.path() + "/trace.otf2") << "somebody was faster";
+  EXPECT_THAT(directory.publish().message(), HasSubstr("trace.otf2 exists already: it is not overwritten"));
+  directory.remove();
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("trace.otf2"));
+}
+
+}  // namespace
+}  // namespace megascope::otf2
