@@ -142,6 +142,7 @@ void Loop::ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
 }
 
 void Loop::conclude(std::string_view verdict) noexcept {
+  if (is_to_close_) return;
   try {
     verdict_.put(std::make_unique<std::string>(verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
     ask_to_close();
