@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -66,7 +67,11 @@ class LiveServer {
   /// The run is over, and clients are told, while the application's thread does other things before close(): returns at once. Nothing is taken
   /// from then on. linger_ms: as close().
   virtual void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
-  /// begin_end(), if it was not called, and the thread ends. Any thread; from then on all else here does nothing. linger_ms: how long clients that are behind may take what is left.
+  /// After begin_end() of a run that was not aborted, before close(), once: sends the verdict to the clients that have received the end, and ends
+  /// their connections. Returns at once. verdict: empty: none was made; of a longer one the first 64 KiB. Without memory nothing happens.
+  virtual void conclude(std::string_view verdict) noexcept = 0;
+  /// begin_end(), if it was not called, and the thread ends. Any thread; from then on all else here does nothing. linger_ms: how long clients that are behind may take what is left;
+  /// 100 ms from here on for those that have received the end, and no verdict without conclude().
   virtual void close(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
 };
 

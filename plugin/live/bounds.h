@@ -26,6 +26,7 @@ inline constexpr std::size_t kMostFrameBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kSeriesFrameBytes = std::size_t{512} << 10;  ///< payload of frames of kinds 1 to 3
 inline constexpr std::size_t kMostReplyBytes = std::size_t{256} << 10;    ///< texts that wait for a client
 inline constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;     ///< of the program, that wait for a client, see AnswerQueue
+inline constexpr std::size_t kMostVerdictBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostEntries = 65'536;                       ///< tensors, and counters
 inline constexpr std::size_t kMostSteps = 10'000;
 inline constexpr std::size_t kMostSeriesBytes = std::size_t{16} << 20;    ///< each of times, counters, statistics

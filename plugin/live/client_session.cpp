@@ -151,12 +151,24 @@ ClientSession::Clock::duration ClientSession::waited() const {
 
 void ClientSession::give_up_if_stuck() {
   constexpr std::chrono::milliseconds kStuck{100};
-  if (!is_sending_ && !is_closing_) return;
-  int left = 0;  // in the kernel, which takes more from us only when a good part of its room is free
-  if (ioctl(beast::get_lowest_layer(socket_).socket().native_handle(), SIOCOUTQ, &left) != 0) return give_up();
-  if (left_ < 0 || left < left_) took_ = Clock::now();
-  left_ = left;
+  const bool is_idle = !is_sending_ && !is_closing_;
+  if (is_idle && !party_.is_waiting_for_verdict(id_)) return;
+  const std::optional<int> left = unsent();
+  if (!left) return give_up();
+  if (is_idle && *left == 0) return;
+  if (left_ < 0 || *left < left_) took_ = Clock::now();
+  left_ = *left;
   if (std::min(waited(), Clock::now() - took_) >= kStuck) give_up();
+}
+
+std::optional<int> ClientSession::unsent() {
+  int left = 0;
+  if (ioctl(beast::get_lowest_layer(socket_).socket().native_handle(), SIOCOUTQ, &left) != 0) return std::nullopt;
+  return left;
+}
+
+void ClientSession::give_up_if_behind() {
+  if (is_sending_ || is_closing_ || !party_.is_waiting_for_verdict(id_) || unsent() != 0) give_up();
 }
 
 void ClientSession::on_sent(const error_code& error) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -28,6 +29,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void serve();
   /// At the end of the run, again and again: gives up a client that has something to take and took nothing for 100 ms.
   void give_up_if_stuck();
+  /// When the time for that is over: gives up a client that has not received all but the verdict.
+  void give_up_if_behind();
   /// Closes the socket.
   void give_up();
 
@@ -44,6 +47,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void wait_for_client(Clock::duration delay);
   /// Since it began to be sent, or the client last took a part of it.
   Clock::duration waited() const;
+  /// Bytes that wait in the kernel, which takes more only when a good part of its room is free; nullopt: there is no connection.
+  std::optional<int> unsent();
   void on_sent(const boost::system::error_code& error);
   void close(boost::beast::websocket::close_code code, const char* reason);
 

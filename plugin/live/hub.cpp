@@ -71,6 +71,7 @@ bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
     reply(client, error_text("More than 100 messages a second.", {}));
     return false;
   }
+  if (client.has_heard_end) return true;
   Request request = read_request(text);
   if (const auto* bad = std::get_if<BadRequest>(&request)) {
     reply(client, error_text(bad->text, bad->panel));
@@ -129,20 +130,36 @@ bool Hub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return false;
   Client& client = found->second;
+  if (client.has_heard_end) return next_last(client, message);
   message.is_text = next_text(client, now_ns, message.text);
   if (message.is_text || next_frame(client, now_ns, message.frame)) {
     sent_bytes_ += message.is_text ? message.text.size() : message.frame.size();
     return true;
   }
-  if (!has_ended_ || std::exchange(client.has_heard_end, true)) return false;
+  if (!has_ended_) return false;
+  client.has_heard_end = true;
   message.is_text = true;
   message.text = end_text_;
   return true;
 }
 
+bool Hub::next_last(Client& client, Outgoing& message) const {
+  if (verdict_text_.empty() || std::exchange(client.has_received_verdict, true)) return false;
+  message.is_text = true;
+  message.text = verdict_text_;
+  return true;
+}
+
+bool Hub::is_waiting_for_verdict(ClientId id) const {
+  const auto found = clients_.find(id);
+  return found != clients_.end() && found->second.has_heard_end && !is_closing_;
+}
+
 bool Hub::has_heard_all(ClientId id) const {
   const auto found = clients_.find(id);
-  return found == clients_.end() || found->second.has_heard_end;
+  if (found == clients_.end()) return true;
+  const Client& client = found->second;
+  return client.has_heard_end && is_closing_ && (verdict_text_.empty() || client.has_received_verdict);
 }
 
 bool Hub::next_reply(ClientId id, std::string& text) {

@@ -43,6 +43,7 @@ struct Client {
   std::uint32_t frame_number = 0;
   MessageRate rate;
   bool has_heard_end = false;
+  bool has_received_verdict = false;
 };
 
 /// The live view without sockets: what ranks tell goes in, what each client is to get comes out. Times are handed in, ns since the epoch.
@@ -64,10 +65,14 @@ class Hub final : public Party {
   bool count_message(ClientId client, std::int64_t now_ns) override;
   bool next(ClientId client, std::int64_t now_ns, Outgoing& message) override;
   bool next_reply(ClientId client, std::string& text) override;
+  bool is_waiting_for_verdict(ClientId client) const override;
   bool has_heard_all(ClientId client) const override;
 
   bool take_changed_wishes(std::vector<std::byte>& wishes) { return store_.wishes.take_changed(wishes); }
+  /// The run is over. Clients that have received this wait for close(), except after an abort; what they send is not answered any more.
   void end(bool is_aborted, std::int64_t now_ns);
+  /// After end(): the last message of each client, and its connection can be closed. nullopt: there is no such message; empty: no verdict was made.
+  void close(const std::optional<std::string>& verdict);
 
   // For those who speak another protocol.
   void set_onlooker(Onlooker* onlooker) { onlooker_ = onlooker; }
@@ -115,6 +120,7 @@ class Hub final : public Party {
   void fail_request(const std::string& why);
   void answer_to(const Asker& asker, const nlohmann::json& answer);
   static bool take_reply(Client& client, std::string& text);
+  bool next_last(Client& client, Outgoing& message) const;
   bool next_text(Client& client, std::int64_t now_ns, std::string& text);
   bool next_names(Client& client, std::string& text);
   bool next_drops(Client& client, std::int64_t now_ns, std::string& text);
@@ -144,6 +150,8 @@ class Hub final : public Party {
   bool has_ended_ = false;
   std::int64_t ended_ns_ = 0;
   std::string end_text_;
+  bool is_closing_ = false;
+  std::string verdict_text_;  ///< of which message; empty: there is none
 };
 
 }  // namespace megascope::live

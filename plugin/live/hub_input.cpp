@@ -226,11 +226,17 @@ void Hub::tick(std::int64_t now_ns) {
 
 void Hub::end(bool is_aborted, std::int64_t now_ns) {
   has_ended_ = true;
+  is_closing_ = is_aborted;
   ended_ns_ = now_ns;
   end_text_ = dumped({{"type", "end"}, {"reason", is_aborted ? "aborted" : "finished"}, {"steps", steps_}, {"directory", settings_.run_folder}});
   desk_.end();
   tick(now_ns);
   if (onlooker_ != nullptr) onlooker_->hear_end();
+}
+
+void Hub::close(const std::optional<std::string>& verdict) {
+  is_closing_ = true;
+  if (verdict) verdict_text_ = dumped({{"type", "verdict"}, {"text", *verdict}});
 }
 
 }  // namespace megascope::live

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 
 #include <boost/asio/ip/v6_only.hpp>
 
+#include "plugin/live/bounds.h"
 #include "plugin/live/client_session.h"
 #include "plugin/live/http_session.h"
 
@@ -25,6 +28,13 @@ using boost::system::error_code;
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::milliseconds kAcceptLater{200};
 constexpr int kMostFailures = 1000;
+
+/// Of the longest start of `text` with at most so many bytes that ends no UTF-8 character in its middle.
+std::size_t length_of_start(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text.size();
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return most;
+}
 
 /// The error that stands for what was taken or refused.
 error_code listen_at(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
@@ -128,6 +138,21 @@ void Loop::ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   is_aborted_ = is_aborted;
   linger_ms_ = linger_ms;
   is_to_end_ = true;
+  wake();
+}
+
+void Loop::conclude(std::string_view verdict) noexcept {
+  if (is_to_close_) return;
+  try {
+    verdict_.put(std::make_unique<std::string>(verdict.substr(0, length_of_start(verdict, kMostVerdictBytes))));
+    ask_to_close();
+  } catch (const std::bad_alloc&) {
+    // As without a verdict.
+  }
+}
+
+void Loop::ask_to_close() noexcept {
+  is_to_close_ = true;
   wake();
 }
 
@@ -247,6 +272,7 @@ void Loop::take_in_and_end() {
   const bool is_to_end = is_to_end_;
   take_in();
   if (is_to_end && !std::exchange(is_ending_, true)) begin_end();
+  if (is_ending_ && is_to_close_ && !std::exchange(is_closing_, true)) begin_close();
 }
 
 void Loop::begin_end() {
@@ -254,6 +280,7 @@ void Loop::begin_end() {
   for (Acceptor& acceptor : acceptors_) acceptor.close(ignored);
   for (Acceptor& acceptor : compat_acceptors_) acceptor.close(ignored);
   hub_.end(is_aborted_, now_since_epoch_ns());
+  is_closing_ = is_aborted_;
   if (sessions_.empty()) return context_.stop();
   until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(linger_ms_);
   wait_for_clients();
@@ -265,13 +292,30 @@ void Loop::wait_for_clients() {
   deadline_.expires_after(std::clamp(until_ - Clock::now(), Clock::duration::zero(), kLook));
   deadline_.async_wait([this](const error_code& error) {
     if (error) return;
-    if (Clock::now() >= until_) return context_.stop();
+    if (Clock::now() >= until_) return end_linger();
     wait_for_clients();
     const std::set<ClientSession*> sessions = sessions_;  // those that are given up go
     for (ClientSession* session : sessions) {
       if (sessions_.contains(session)) session->give_up_if_stuck();
     }
   });
+}
+
+void Loop::end_linger() {
+  if (is_closing_) return context_.stop();
+  const std::set<ClientSession*> sessions = sessions_;
+  for (ClientSession* session : sessions) {
+    if (sessions_.contains(session)) session->give_up_if_behind();
+  }
+}
+
+/// The time is set first, so that the thread ends even if memory runs out.
+void Loop::begin_close() {
+  constexpr std::chrono::milliseconds kForVerdict{100};
+  until_ = std::max(until_, std::chrono::steady_clock::now() + kForVerdict);
+  wait_for_clients();
+  std::string verdict;
+  hub_.close(verdict_.take(verdict) ? std::optional(std::move(verdict)) : std::nullopt);
 }
 
 }  // namespace megascope::live

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,10 @@ class Loop {
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
+  /// After ask_to_end(): the verdict for the clients, of which this is the end. Nothing happens where memory runs out.
+  void conclude(std::string_view verdict) noexcept;
+  /// After ask_to_end(): no verdict follows, if none came before.
+  void ask_to_close() noexcept;
   /// The thread is done.
   bool is_over() const noexcept { return is_over_; }
 
@@ -98,6 +103,9 @@ class Loop {
   void begin_end();
   /// Those that take nothing are not waited for.
   void wait_for_clients();
+  /// Who has received the end stays connected until the verdict; the others are given up.
+  void end_linger();
+  void begin_close();
 
   // Before the context, which may hold sessions until it goes.
   Hub hub_;
@@ -106,7 +114,9 @@ class Loop {
   Inbox inbox_;
   Newest<std::vector<std::byte>> wishes_;
   Newest<std::string> request_;
+  Newest<std::string> verdict_;
   std::atomic<bool> is_to_end_{false};
+  std::atomic<bool> is_to_close_{false};
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
@@ -121,6 +131,7 @@ class Loop {
   void welcome(boost::asio::ip::tcp::socket socket, bool is_compat);
   std::array<Connections, 2> connections_;
   bool is_ending_ = false;
+  bool is_closing_ = false;  ///< clients do not wait for a verdict any more
   std::atomic<bool> is_over_{false};
   boost::asio::io_context context_{1};
   boost::asio::posix::stream_descriptor wake_;

@@ -38,6 +38,8 @@ class Party {
   virtual bool next_reply(ClientId client, std::string& text) = 0;
   /// What serving its clients may cost, as they show no token; nullptr: they showed it, and there is no budget.
   virtual GuestBudget* budget() { return nullptr; }
+  /// It has received all but the verdict, which follows or not.
+  virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }
   /// The run is over, and it was told.
   virtual bool has_heard_all(ClientId client) const = 0;
 };

@@ -132,6 +132,10 @@ void Service::begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept {
   loop_->ask_to_end(is_aborted, linger_ms);
 }
 
+void Service::conclude(std::string_view verdict) noexcept {
+  if (is_open() && is_ending_) loop_->conclude(verdict);
+}
+
 void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   if (loop_ == nullptr) return;
   if (!is_at_home()) {
@@ -141,6 +145,7 @@ void Service::close(bool is_aborted, std::uint64_t linger_ms) noexcept {
   }
   begin_end(is_aborted, linger_ms);
   if (is_closed_.exchange(true)) return;
+  loop_->ask_to_close();
   if (is_aborted) {
     pthread_detach(thread_);
     return wait_shortly();

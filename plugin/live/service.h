@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -28,6 +29,7 @@ class Service final : public LiveServer {
   bool changed_wishes(std::vector<std::byte>& wishes) noexcept override;
   bool next_request(std::string& request) noexcept override;
   void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept override;
+  void conclude(std::string_view verdict) noexcept override;
   void close(bool is_aborted, std::uint64_t linger_ms) noexcept override;
 
  private:

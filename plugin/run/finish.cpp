@@ -251,6 +251,7 @@ void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunRe
   }
   if (wants_verdict()) add_verdict(library_folder(), folder_, report);
   else add_verdict_command(folder_, report);
+  if (live_ != nullptr) live_->conclude(report.verdict);
   write_report(report);
 }
 

@@ -96,6 +96,7 @@ struct ScriptedServer final : LiveServer {
     return requests > 0 && requests-- > 0;
   }
   void begin_end(bool, std::uint64_t) noexcept override {}
+  void conclude(std::string_view) noexcept override {}
   void close(bool, std::uint64_t) noexcept override {}
 };
 

@@ -1,6 +1,7 @@
 // Serves a made-up run, for work on the page and for tests of the server:
 //   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128] [--width 384] [--folder DIR] [--linger MS]
-//             [--gain 1] [--abort]
+//             [--gain 1] [--abort] [--conclude MS] [--verdict TEXT]
+// --conclude: the verdict is sent so many ms after the end.
 // Prints the URL, and at the end what the server refused to take. A wish takes effect two steps later, as in a job.
 #include <algorithm>
 #include <chrono>
@@ -53,7 +54,8 @@ struct Feed {
 
 int main(int argc, char** argv) {
   test::FeedArguments arguments({{"--port", "0"}, {"--ranks", "4"}, {"--steps", "1000"}, {"--rate", "20"}, {"--layers", "12"},
-                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}, {"--gain", "1"}},
+                                 {"--tokens", "128"}, {"--width", "384"}, {"--folder", ""}, {"--linger", "2000"}, {"--gain", "1"},
+                                 {"--conclude", "-1"}, {"--verdict", ""}},
                                 {{"--abort", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr, "live_feed: unknown argument, or one without its value (tests/live/feed.cpp)\n");
@@ -90,8 +92,16 @@ int main(int argc, char** argv) {
     next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
     std::this_thread::sleep_until(next);
   }
+  const bool is_aborted = arguments.is_on("--abort");
+  const auto linger_ms = static_cast<std::uint64_t>(arguments.number("--linger"));
+  const std::int64_t until_verdict_ms = arguments.number("--conclude");
+  if (until_verdict_ms >= 0) {
+    feed->service.begin_end(is_aborted, linger_ms);
+    std::this_thread::sleep_for(std::chrono::milliseconds(until_verdict_ms));
+  }
   const auto closing = std::chrono::steady_clock::now();
-  feed->service.close(arguments.is_on("--abort"), static_cast<std::uint64_t>(arguments.number("--linger")));
+  if (until_verdict_ms >= 0) feed->service.conclude(arguments.text("--verdict"));
+  feed->service.close(is_aborted, linger_ms);
   const auto closed_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - closing).count();
   std::printf("closed in %lld ms\n", static_cast<long long>(closed_ms));
   std::printf("refused %llu\n", static_cast<unsigned long long>(feed->refused));

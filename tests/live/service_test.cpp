@@ -4,6 +4,9 @@
 #include <atomic>
 #include <thread>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
 #include <gmock/gmock.h>
@@ -54,14 +57,15 @@ class Reader {
     socket_.handshake("127.0.0.1", "/ws/v1?token=" + url.substr(url.find('=') + 1));
   }
   nlohmann::json end() {
+    nlohmann::json message;
+    do message = next();
+    while (message["type"] != "end");
+    return message;
+  }
+  nlohmann::json next() {
     boost::beast::flat_buffer buffer;
-    std::string message;
-    do {
-      buffer.clear();
-      socket_.read(buffer);
-      message = boost::beast::buffers_to_string(buffer.data());
-    } while (message.find(R"("type":"end")") == std::string::npos);
-    return nlohmann::json::parse(message);
+    socket_.read(buffer);
+    return nlohmann::json::parse(boost::beast::buffers_to_string(buffer.data()));
   }
 
  private:
@@ -99,6 +103,42 @@ TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsTold) {
     EXPECT_EQ(reader.end()["steps"], kSteps);
     service.close(false, 5000);
   }
+}
+
+TEST(LiveService, AForkedChildSendsNoVerdict) {
+  Service service;
+  std::string url;
+  ASSERT_TRUE(service.open(LiveSettings(), url).is_ok());
+  Reader reader(url);
+  service.begin_end(false, 5000);
+  EXPECT_EQ(reader.end()["reason"], "finished");
+  const pid_t child = fork();
+  if (child == 0) {
+    service.conclude("the child's");
+    service.close(false, 5000);
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  service.conclude("the parent's");
+  service.conclude("another one");
+  EXPECT_EQ(reader.next(), (nlohmann::json{{"type", "verdict"}, {"text", "the parent's"}}));
+  service.close(false, 5000);
+  service.conclude("a late one");
+}
+
+TEST(LiveService, AVerdictBeforeTheEndIsNotSent) {
+  Service service;
+  std::string url;
+  ASSERT_TRUE(service.open(LiveSettings(), url).is_ok());
+  Reader reader(url);
+  service.conclude("too early");
+  service.begin_end(false, 5000);
+  EXPECT_EQ(reader.end()["reason"], "finished");
+  service.conclude("in time");
+  EXPECT_EQ(reader.next()["text"], "in time");
+  service.close(false, 5000);
 }
 
 }  // namespace

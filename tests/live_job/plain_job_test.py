@@ -84,6 +84,17 @@ class OfAPlainProgram(unittest.TestCase):
         self.assertEqual(self.hello["run"]["directory"], self.folder)
 
 
+class OfOneRank(unittest.TestCase):
+    def test_it_ends_with_an_empty_verdict(self):
+        for export in ("none", "chrome"):
+            with self.subTest(export), Job(LAUNCHER, [PLAIN_RING, 2], 1, LIBRARY, {"MEGASCOPE_EXPORT": export}) as job:
+                client = live_client.Client(job.find_server())
+                self.assertEqual(client.text("end")["reason"], "finished")
+                self.assertEqual(client.receive(), {"type": "verdict", "text": ""})
+                self.assertEqual(client.closed(), 1000)
+                self.assertEqual(job.end(), 0, job.errors)
+
+
 class OfAProgramThatServes(unittest.TestCase):
     def test_polls_for_requests_are_no_steps(self):
         steps = 20

@@ -30,7 +30,7 @@ export function serverUrl(path: string, page: Location | URL): string {
   return url.href;
 }
 
-/** The WebSocket to the server: comes back when it is lost, until the run has ended, the server refuses, or MOST_TRIES tries had no answer. */
+/** The WebSocket to the server: comes back when it is lost, until the run has ended (then only the verdict follows, and nothing is sent), the server refuses, or MOST_TRIES tries had no answer. */
 export class Connection {
   private socket: WebSocket | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -73,7 +73,7 @@ export class Connection {
 
   /** False: there is no connection. */
   send(message: ClientMessage): boolean {
-    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    if (this.isEnded || this.socket?.readyState !== WebSocket.OPEN) return false;
     this.socket.send(JSON.stringify(message));
     return true;
   }

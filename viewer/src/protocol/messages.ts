@@ -63,6 +63,7 @@ export type ServerMessage =
   | { type: "reply"; reply: string; id?: unknown; [field: string]: unknown }
   | { type: "drops"; reason: string; count: number }
   | { type: "end"; reason: string; steps: number; directory?: string }
+  | { type: "verdict"; text: string }
   | { type: "error"; text: string; panel?: string }
   | { type: "pong"; id?: unknown };
 
@@ -95,7 +96,7 @@ export type ClientMessage =
   | { type: "request"; request: "generate"; id: string; prompts: string[]; tokens: number; temperature: number; top_k: number; top_p: number; seed: number }
   | { type: "ping"; id?: number };
 
-const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "control", "reply", "drops", "end", "error", "pong"]);
+const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "control", "reply", "drops", "end", "verdict", "error", "pong"]);
 const LISTS: Record<string, string> = { tensors: "tensors", counters: "counters" };
 
 /** Of `control` in what is said of the run. */

@@ -35,6 +35,7 @@ export interface RunState {
   control: Control;
   connection: ConnectionState;
   ended: { reason: string; steps: number; atMs: number } | null;
+  verdict: string | null; // of the run; "": none was made, null: it did not come
   alerts: Alert[];
   notices: { panel: string; text: string }[];
   drops: Record<string, number>; // reason → count, what the server said
@@ -52,7 +53,7 @@ export interface RunState {
 }
 
 const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
-  run: {}, control: { generate: false, why: "" }, ended: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
+  run: {}, control: { generate: false, why: "" }, ended: null, verdict: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
   lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
 });
 
@@ -151,7 +152,7 @@ export class Live {
 
   /** Makes the server's subscriptions those that the reader's choice needs. */
   private sync(): void {
-    if (this.state.connection.phase !== "connected") return;
+    if (this.state.connection.phase !== "connected" || this.state.ended) return; // nothing more comes: what is there is kept
     const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
     for (const panel of [...this.subscribed.keys()]) {
       if (wishes.has(panel)) continue;
@@ -294,6 +295,9 @@ export class Live {
         state.ended = { reason: message.reason, steps: message.steps, atMs: Date.now() };
         this.hearWaiting();
         this.generation.fail("The run ended before the text was finished.");
+        return;
+      case "verdict":
+        state.verdict = typeof message.text === "string" ? message.text : "";
         return;
       case "pong":
     }

@@ -167,6 +167,39 @@ describe.skipIf(missing)("the page", () => {
     await page.close();
   });
 
+  it("shows the verdict that comes after the end, as text, and keeps what it has while it waits", async () => {
+    const { page, problems } = await open(browser, mock);
+    await reached(page, 49);
+    mock.beginEnd();
+    await page.waitForSelector("[data-end=finished] [data-awaited]");
+    expect(await page.locator("[data-verdict]").count()).toBe(0);
+    const asked = mock.received.length;
+    await page.click("text=Ranks");
+    await page.waitForTimeout(300);
+    expect(mock.received.length).toBe(asked);
+    const verdict = 'Rank 3 delays the others: <img src="x" onerror="document.title=1"> <b>40 %</b>';
+    mock.conclude(verdict);
+    await page.waitForSelector("[data-connection=ended]");
+    expect(await page.innerText("[data-end] [data-verdict]")).toBe(verdict);
+    expect(await page.locator("[data-verdict] *").count()).toBe(0);
+    expect(await page.locator("[data-awaited]").count()).toBe(0);
+    expect(await page.innerText("[data-end] [data-report]")).toBe("/scratch/me/megascope-17/report.txt");
+    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope analyze /scratch/me/megascope-17");
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("names the command only where no verdict was made", async () => {
+    const { page } = await open(browser, mock);
+    await reached(page, 49);
+    mock.beginEnd();
+    mock.conclude("");
+    await page.waitForSelector("[data-connection=ended]");
+    expect(await page.locator("[data-verdict]").count()).toBe(0);
+    expect(await page.innerText("[data-end]")).toContain("Verdict: megascope analyze /scratch/me/megascope-17");
+    await page.close();
+  });
+
   it("paused draws nothing and sends no credit, so that nothing more comes", async () => {
     const { page } = await open(browser, mock, "#view=tensors");
     await reached(page, 49);

@@ -40,6 +40,7 @@ console.log("read");
 await page.waitForSelector("[data-connection=ended], [data-connection=lost]", { timeout: 120000 });
 seen.problems = problems.filter((problem) => !problem.includes("ERR_CONNECTION_REFUSED")); // of a server that is gone
 seen.end = { chip: await page.innerText("[data-connection]"), kind: await page.getAttribute("[data-end]", "data-end"), command: await page.innerText("[data-command]") };
+seen.verdict = (await page.locator("[data-verdict]").allTextContents()).join();
 seen.kept = await rowsOf(page, "functions");
 await picture(page, seen.end.kind);
 await browser.close();

@@ -119,6 +119,15 @@ export async function startMock(options = {}) {
     cut: () => clients.forEach(({ socket }) => socket.terminate()),
     refuse: (value) => (isRefusing = value),
     credits: (name) => [...clients].map(({ panels }) => panels.get(name)?.credits),
+    /** The verdict, and with it the end of the connections, comes by conclude(). */
+    beginEnd: () => {
+      clearInterval(timer);
+      broadcast({ type: "end", reason: "finished", steps: last + 1 });
+    },
+    conclude: (text) => {
+      broadcast({ type: "verdict", text });
+      clients.forEach(({ socket }) => socket.close(1000));
+    },
     end: () => {
       clearInterval(timer);
       broadcast({ type: "end", reason: "finished", steps: last + 1 });

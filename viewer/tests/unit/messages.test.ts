@@ -8,6 +8,7 @@ import { familyOf, matches } from "../../src/protocol/pattern";
 describe("a text message", () => {
   it("of a known type is read, of another passed over", () => {
     expect(parseMessage('{"type": "end", "reason": "finished", "steps": 3}')).toEqual({ type: "end", reason: "finished", steps: 3 });
+    expect(parseMessage('{"type": "verdict", "text": ""}')).toEqual({ type: "verdict", text: "" });
     expect(parseMessage('{"type": "later"}')).toBeUndefined();
   });
   it.each(["", "[]", "null", "3", "{}", '{"type": 1}', '{"type": "tensors"}', '{"type": "counters", "counters": {}}'])("is refused: %s", (text) => {
