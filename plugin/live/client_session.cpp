@@ -54,6 +54,7 @@ void ClientSession::set_options() {
   beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
+    beast::get_lowest_layer(socket_).rate_policy().note_message();
     if (GuestBudget* const budget = party_.budget()) budget->spend(kPingBytes, kPingCpuNs);
     if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
@@ -78,6 +79,7 @@ void ClientSession::read() {
 }
 
 void ClientSession::on_message() {
+  beast::get_lowest_layer(socket_).rate_policy().note_message();
   if (is_closing_ || is_refused_) return;
   if (socket_.got_binary()) return close(websocket::close_code::unknown_data, "messages are text");
   if (!take_message()) return refuse();

@@ -289,6 +289,22 @@ class Budget(unittest.TestCase):
             readers.append(Reader(client))
         return readers
 
+    def test_a_message_that_never_ends_is_not_read_for_ever(self):
+        """Of empty frames, which no limit on a message's length sees."""
+        with Feed(FEED, "--rate", 100, "--steps", 1000000) as run:
+            client = reference_client(run)
+            client.socket.settimeout(3)
+            client.socket.sendall(bytes([0x01, 0x80, 0, 0, 0, 0]))
+            frames = bytes([0x00, 0x80, 0, 0, 0, 0]) * 10_000
+            sent = 0
+            with self.assertRaises(OSError):  # nobody reads any more, or the connection is closed
+                while sent < 256 << 20:
+                    sent += client.socket.send(frames)
+            self.assertLess(sent, 32 << 20)  # what is read, and both sides' socket buffers
+            own = run.own_client()  # who has the token is served as before
+            own.say(type="subscribe", panel="p", what="steps")
+            self.assertTrue(own.frame(STEPS_FRAME).steps)
+
     def test_eight_clients_without_token_stay_within_the_budget_and_get_the_newest(self):
         rate = 200_000
         with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-rate", rate) as run:
