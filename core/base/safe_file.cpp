@@ -41,10 +41,11 @@ Status judge_file(int file, const std::string& path, Owner owner) {
   struct stat info {};
   if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
   if (!S_ISREG(info.st_mode)) return Status::error("cannot open " + path + ": it is not a regular file");
-  if (owner == Owner::kAnyone) return Status::ok();
-  if (info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
-  // A hard link to another file of ours may have been made where the kernel does not protect them.
-  if (owner == Owner::kThisUserOnly && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links)");
+  const bool is_anyones = owner == Owner::kAnyone || owner == Owner::kAnyoneOneName;
+  if (!is_anyones && info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
+  // A hard link to a file elsewhere may have been made where the kernel does not protect them.
+  const bool has_one_name = owner == Owner::kThisUserOnly || owner == Owner::kAnyoneOneName;
+  if (has_one_name && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links)");
   return Status::ok();
 }
 

@@ -46,6 +46,7 @@ Base current_directory();
 /// Which owners of a file are accepted.
 enum class Owner {
   kAnyone,       ///< shared results: reading only
+  kAnyoneOneName,  ///< the same, and the file has one name: for what is copied to where others can read it
   kThisUser,     ///< geteuid()
   kThisUserOnly  ///< geteuid(), and the file has one name: for directories that others can write to, where a hard link may lead elsewhere
 };

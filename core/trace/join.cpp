@@ -132,7 +132,7 @@ void copy_notes(const Parts& parts, const fs::path& run_folder, std::vector<std:
   for (const char* name : {kRunIdFile, kOptionsFile}) {
     std::error_code error;
     if (!fs::exists(from / name, error)) continue;
-    const Status status = copy_file((from / name).string(), (run_folder / name).string());
+    const Status status = copy_file((from / name).string(), (run_folder / name).string(), files::Owner::kAnyoneOneName);
     if (!status.is_ok()) problems.push_back(status.message());
   }
 }

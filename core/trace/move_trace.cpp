@@ -179,9 +179,9 @@ Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is
   return status;
 }
 
-Status copy_file(const std::string& from, const std::string& to) {
+Status copy_file(const std::string& from, const std::string& to, files::Owner owner) {
   files::Descriptor source;
-  const Status status = files::open_existing(from, O_RDONLY, files::Owner::kAnyone, source);
+  const Status status = files::open_existing(from, O_RDONLY, owner, source);
   return status.is_ok() ? copy_open_file(source.number(), {files::current_directory(), to}, Existing::kKeep) : status;
 }
 

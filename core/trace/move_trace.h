@@ -43,7 +43,7 @@ Status move_trace(const std::string& from, const std::string& to);
 /// already.
 Status copy_running_trace(const OpenTrace& source, const FilePlace& to, bool& is_new);
 
-/// Copies any regular file of any user. An existing file is not overwritten.
-Status copy_file(const std::string& from, const std::string& to);
+/// Copies a regular file. An existing file is not overwritten.
+Status copy_file(const std::string& from, const std::string& to, files::Owner owner = files::Owner::kAnyone);
 
 }  // namespace megascope::trace

@@ -153,8 +153,7 @@ void examine_run(const OpenDirectory& run, RecoverResult& result) {
     }
   }
   std::ranges::sort(result.ranks);
-  const auto again = std::ranges::unique(result.ranks);
-  result.ranks.erase(again.begin(), again.end());
+  result.ranks.erase(std::unique(result.ranks.begin(), result.ranks.end()), result.ranks.end());
 }
 
 Status open_run(const std::string& folder, Recovery& recovery) {

@@ -226,6 +226,8 @@ class Matrix(unittest.TestCase):
     def is_chosen(self, *words):
         if os.environ.get("MEGASCOPE_TEST_MATRIX") == "all":
             return True
+        if "join" in words and "hard link" in words:
+            return True  # found once that join copied such a file
         return hashlib.sha256("|".join(words).encode()).digest()[0] % 4 == 0
 
     def try_all(self, user, what, words, template, prefix):
