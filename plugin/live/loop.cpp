@@ -199,7 +199,7 @@ void Loop::take_in() {
 void Loop::serve_all() {
   std::vector<ClientSession*> sessions(sessions_.begin(), sessions_.end());  // one that fails goes
   if (sessions.empty()) return;
-  std::ranges::rotate(sessions, std::ranges::upper_bound(sessions, std::exchange(first_served_, nullptr), std::less<>()));
+  std::rotate(sessions.begin(), std::ranges::upper_bound(sessions, std::exchange(first_served_, nullptr), std::less<>()), sessions.end());
   first_served_ = sessions.front();
   for (ClientSession* session : sessions) {
     if (sessions_.contains(session)) session->serve();

@@ -44,7 +44,7 @@ void CallReport::add_functions(Recorder& recorder, const Profile& profile, doubl
 /// In turn, where more changed than fit.
 void CallReport::add_peers(const Profile& profile, CallSums& sums) {
   std::vector<PeerTotals> peers = profile.peers();
-  std::ranges::rotate(peers, std::ranges::lower_bound(peers, next_peer_, {}, &PeerTotals::world_rank));
+  std::rotate(peers.begin(), std::ranges::lower_bound(peers, next_peer_, {}, &PeerTotals::world_rank), peers.end());
   for (const PeerTotals& peer : peers) {
     if (peer.world_rank < 0) continue;
     std::uint64_t& reported = peers_[peer.world_rank];
