@@ -4,6 +4,7 @@
 """
 
 import os
+import pathlib
 import pty
 import shutil
 import stat
@@ -43,6 +44,31 @@ class Library(Case):
                     self.assertTrue((self.run_folder / name).exists(), done.stderr)
                 self.assertNotIn("cannot load", done.stderr)
                 self.assertNotIn("no verdict", done.stderr)
+
+
+class Scratch(Case):
+    def directory(self, **variables):
+        """Where a run without MEGASCOPE_SCRATCH has kept its trace."""
+        shutil.rmtree(self.run_folder, ignore_errors=True)
+        environment = self.environment(OMPI_MCA_orte_tmpdir_base=self.folder, **variables)  # Open MPI's own files need one that works
+        del environment["MEGASCOPE_SCRATCH"]
+        if "TMPDIR" not in variables:
+            environment.pop("TMPDIR", None)
+        done = subprocess.run([PROGRAM], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.run_folder / "rank-0.mgt").exists(), done.stderr)
+        return pathlib.Path((self.run_folder / "run-id").read_text(encoding="utf-8").splitlines()[4])
+
+    def test_a_temporary_directory_may_be_relative_absent_or_of_any_length(self):
+        home = f"megascope-{os.geteuid()}"
+        elsewhere = self.directory()  # TMPDIR unset
+        self.assertTrue(elsewhere.is_absolute())
+        self.assertNotIn(self.folder, elsewhere.parents)
+        for name in ("nosuch", "/proc/nosuch", "/x" * 5000, "/proc/version", ""):
+            self.assertEqual(self.directory(TMPDIR=name).parent, elsewhere.parent, name[:20])
+        inside = self.directory(TMPDIR="scratch")
+        is_taken = inside.parent == self.scratch / home  # if it is a local disk
+        self.assertTrue(is_taken or inside.parent == elsewhere.parent, inside)
 
 
 class StandardError(Case):
