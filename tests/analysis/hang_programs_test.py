@@ -289,7 +289,8 @@ class Killed(Case):
         with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.folder, env=self.environment(),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
             self.assertNotEqual(job.wait(timeout=100), 0)
-        subprocess.run([MEGASCOPE, "recover", self.run_folder], check=True, capture_output=True, timeout=50)
+        recovered = subprocess.run([MEGASCOPE, "recover", self.run_folder], capture_output=True, text=True, timeout=50)
+        self.assertEqual(recovered.returncode, 0, recovered.stdout + recovered.stderr)
         ends = {}
         for command in ("hang", "report", "analyze"):
             options = ["--json"] if command != "hang" else ["--format", "json"]

@@ -108,6 +108,7 @@ void killed_waiting() {
 }
 
 void one_aborts() {
+  MPI_Barrier(MPI_COMM_WORLD);  // rank 0 has its run directory then
   if (g_rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
   receive(1, 5);
 }
