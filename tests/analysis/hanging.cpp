@@ -65,13 +65,16 @@ void one_dies() {
 void killed_outside() {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Sendrecv(&g_rank, 1, MPI_INT, next(), 4, &g_value, 1, MPI_INT, previous(), 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (g_rank == 1) raise(SIGKILL);
+  if (g_rank == 1) {
+    usleep(1'000'000);  // until the others are in their next call: a launcher ends them at once
+    raise(SIGKILL);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void die_while_reducing(void*, void*, int*, MPI_Datatype*) {
   if (g_rank != 1) return;
-  usleep(300'000);  // until the others are in their next call
+  usleep(1'000'000);  // until the others are in their next call
   raise(SIGKILL);
 }
 

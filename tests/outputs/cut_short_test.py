@@ -5,10 +5,12 @@
 
 import os
 import pathlib
+import select
 import shlex
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 from outputs import Case, FORMATS, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM, launch, told_skips
@@ -83,6 +85,18 @@ class Ends(Case):
             self.assertNotIn("cut short", self.call().stderr)
             job.communicate("\n", timeout=100)
 
+    def await_words(self, process, word, count):
+        """Launchers write lines of their own, and may join those of two ranks."""
+        written = b""
+        deadline = time.monotonic() + 100
+        while written.count(word.encode()) < count:
+            readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            more = os.read(process.stdout.fileno(), 4096) if readable else b""
+            if not more:
+                process.kill()
+                self.fail(f"{count} times {word!r} is not in {written!r}")
+            written += more
+
     def test_recovers_a_run_that_ctrl_c_ended(self):
         for ranks in ([], [*MPIRUN, "-n", "2"]):
             self.run_folder = self.folder / f"interrupted-{len(ranks)}"
@@ -90,11 +104,7 @@ class Ends(Case):
             del environment["LD_PRELOAD"]
             with subprocess.Popen([MEGASCOPE, "run", "-o", self.run_folder, "--", *ranks, PROGRAM, "after:pause"], cwd=self.folder, env=environment,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-                waiting = 0
-                while waiting < (2 if ranks else 1):  # a launcher may write lines of its own
-                    line = process.stdout.readline()
-                    self.assertTrue(line, "the program has ended")
-                    waiting += line == "waiting\n"
+                self.await_words(process, "waiting", 2 if ranks else 1)
                 os.killpg(process.pid, signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
             self.assertIn(f"into {self.run_folder}; see `megascope report", errors)
