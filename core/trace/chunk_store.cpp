@@ -93,6 +93,7 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
     unlink(path.c_str());
     return status;
   }
+  header_->is_mapped = backing == Backing::kMapped ? 1 : 0;
   next_offset_ = kFileHeaderBytes;
   return Status::ok();
 }

@@ -78,9 +78,12 @@ struct FileHeader {
   std::uint64_t pid_namespace;  ///< ProcessIdentity of the writer; 0 and empty: not recorded, as in files of version 0.1
   std::uint64_t process_start_ticks;
   char boot_id[40];             ///< NUL-terminated
+  std::uint32_t is_mapped;      ///< 1: the writer maps this page as long as it writes. 0: it does not, or not recorded
+  std::uint32_t reserved_flags;
 };
 static_assert(sizeof(FileHeader) <= kFileHeaderBytes);
 static_assert(offsetof(FileHeader, pid_namespace) == 688);
+static_assert(offsetof(FileHeader, is_mapped) == 744);
 
 /// Definition records: a header word (kind, bytes of payload), payload, zero padding to the next word.
 inline constexpr std::size_t kDefinitionHeaderBytes = 8;

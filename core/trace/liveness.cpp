@@ -88,8 +88,8 @@ Liveness liveness_by_identity(std::int64_t pid, const ProcessIdentity& identity)
   return liveness_here(pid, identity.start_ticks);
 }
 
-/// File systems that one kernel mounts at a time and on which ChunkStore maps the header page (backing.cpp). statfs(2) f_type.
-bool is_mapped_by_this_kernel_only(int file) {
+/// File systems that one kernel mounts at a time. statfs(2) f_type.
+bool is_of_this_kernel_only(int file) {
   constexpr std::uint32_t kTypes[] = {0xEF53 /* ext */,      0x58465342 /* XFS */,   0xF2F52010 /* F2FS */,
                                       0x3153464A /* JFS */, 0x01021994 /* tmpfs */, 0x858458F6 /* ramfs */};
   struct statfs info {};
@@ -100,15 +100,17 @@ bool is_mapped_by_this_kernel_only(int file) {
   return false;
 }
 
+enum class Lease { kNotAsked, kGranted, kRefused };
+
 /// A read lease exists only while nobody can write to the file. It is given back at once.
-Liveness liveness_by_lease(int file) {
-  if (!is_mapped_by_this_kernel_only(file)) return Liveness::kUnknown;
+Lease ask_for_lease(int file) {
+  if (!is_of_this_kernel_only(file)) return Lease::kNotAsked;
   (void)fcntl(file, F_SETSIG, SIGURG);  // if the lease is broken meanwhile: a signal that is ignored; SIGIO would end us
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
     (void)fcntl(file, F_SETLEASE, F_UNLCK);
-    return Liveness::kGone;
+    return Lease::kGranted;
   }
-  return errno == EAGAIN ? Liveness::kRuns : Liveness::kUnknown;
+  return errno == EAGAIN ? Lease::kRefused : Lease::kNotAsked;
 }
 
 }  // namespace
@@ -132,7 +134,11 @@ Liveness liveness_of(const ProcessInfo& info) { return liveness_by_identity(info
 
 Liveness liveness_of_writer(int file, const FileHeader& header) {
   const Liveness by_identity = liveness_by_identity(header.pid, identity_in(header));
-  return by_identity != Liveness::kUnknown ? by_identity : liveness_by_lease(file);
+  if (by_identity == Liveness::kRuns) return by_identity;
+  const Lease lease = ask_for_lease(file);
+  if (lease == Lease::kRefused) return Liveness::kRuns;
+  const bool is_proof = lease == Lease::kGranted && header.is_mapped != 0;
+  return is_proof ? Liveness::kGone : by_identity;
 }
 
 }  // namespace megascope::trace

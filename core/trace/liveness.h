@@ -28,11 +28,12 @@ ProcessIdentity identity_in(const FileHeader& header);
 Liveness liveness_of(const ProcessInfo& info);
 
 /// The same for a trace in scratch storage, with the file as further evidence. file: descriptor of the trace, O_RDONLY, which
-/// must belong to geteuid(). Where the identity decides nothing (containers, shared scratch, traces of version 0.1), the kernel
-/// knows whether any process maps the file: F_SETLEASE refuses a read lease while a writable mapping or descriptor exists, in
-/// whatever PID namespace. A refused lease means kRuns. A granted one means kGone only on file systems that one kernel at a time
-/// mounts and on which the library keeps the header page mapped (ext, XFS, F2FS, JFS, tmpfs); elsewhere the writer may be on
-/// another machine, or write without a mapping: kUnknown.
+/// must belong to geteuid(). The kernel knows whether any process maps the file: F_SETLEASE refuses a read lease while a writable
+/// mapping or descriptor exists, in every PID namespace. It is asked on file systems that one kernel at a time mounts (ext, XFS, F2FS,
+/// JFS, tmpfs). A refused lease means kRuns, also where the identity says kGone: a process that CRIU restored has another start
+/// time. A granted one decides only where the identity does not (containers, shared scratch), and means kGone only if the header says
+/// that the writer maps the file. A writer that sees a network file system does not map it, although this machine, which
+/// exports it, may see ext; and traces of version 0.1 do not say: kUnknown.
 ///
 /// A boot id that differs proves nothing: system containers (LXC, systemd-nspawn) have boot ids of their own. After a real
 /// restart a local file is not mapped, so the lease is the proof. Not valid for copies: their writer does not map them.

@@ -21,14 +21,25 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A pid that nobody has.
-pid_t pid_of_the_dead() {
+/// Runs `body` in a process that has ended afterwards; its pid, which nobody has any more.
+template <class Body>
+pid_t in_a_process_that_ends(Body body) {
   const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
+  if (child == 0) {
+    body();
+    _exit(testing::Test::HasFatalFailure() ? 1 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
   return child;
+}
+
+pid_t pid_of_the_dead() {
+  return in_a_process_that_ends([] {});
 }
 
 class RecoverTest : public testing::Test {
@@ -57,8 +68,13 @@ class RecoverTest : public testing::Test {
     std::ofstream(folder_ / name / kRunIdFile) << run_id << '\n' << scratch << "\nn[0-3]\nn0\n";
   }
 
-  /// A trace without calls, as a process that is killed leaves it.
-  void leave_trace(const std::string& run_id, ProcessInfo info) const {
+  /// A trace without calls, as a process that is killed leaves it: nobody maps it.
+  void leave_trace(const std::string& run_id, const ProcessInfo& info) const {
+    in_a_process_that_ends([&] { begin_trace(run_id, info); });
+  }
+
+  /// A trace without calls that this process maps, whatever `info` says of its writer.
+  void begin_trace(const std::string& run_id, ProcessInfo info) const {
     const std::string place = scratch_folder_of(scratch(), run_id);
     make_scratch_folder(place);
     info.run_id = run_id;
@@ -123,7 +139,7 @@ TEST_F(RecoverTest, AnUnfinishedTraceOfAnotherPidNamespaceThatIsStillMappedIsCop
   make_run_folder("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;  // a container's: its pids mean nothing here
-  leave_trace("mine", info);        // this process maps it
+  begin_trace("mine", info);
   const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
   for (int times = 0; times < 2; ++times) {
     RecoverResult result;
@@ -164,17 +180,52 @@ TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
   ProcessInfo info = rank_1_of_4("out");
   info.identity.pid_namespace = 1;
   const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
-  const pid_t child = fork();
-  if (child == 0) {
-    leave_trace("mine", info);
-    _exit(0);
-  }
-  waitpid(child, nullptr, 0);
+  leave_trace("mine", info);
   RecoverResult result;
   ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
   EXPECT_FALSE(fs::exists(original));
   EXPECT_THAT(result.problems, IsEmpty());
   EXPECT_EQ(fs::status(folder_ / "out" / "rank-1.mgt").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+/// Its writer saw a network file system, whose server this machine is; or it is of version 0.1. No mapping proves nothing then.
+TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceWhoseWriterDoesNotMapItIsCopied) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.identity.pid_namespace = 1;
+  leave_trace("mine", info);
+  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  std::fstream header(original, std::ios::in | std::ios::out | std::ios::binary);
+  header.seekp(offsetof(FileHeader, is_mapped));
+  header.write("\0\0\0", 4);
+  header.close();
+  const std::vector<Leftover> left = find_leftovers({scratch()});
+  ASSERT_EQ(left.size(), 1u);
+  RecoverResult of_leftover;
+  EXPECT_TRUE(recover_leftover(left[0], of_leftover).is_ok());
+  EXPECT_EQ(of_leftover.unproven_count, 1u);
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_TRUE(fs::exists(original));
+  ASSERT_EQ(result.problems.size(), 1u);
+  EXPECT_THAT(result.problems[0], HasSubstr("rank-1.mgt was copied, not moved: its process may still run"));
+}
+
+/// CRIU restores processes with another start time.
+TEST_F(RecoverTest, ATraceThatIsMappedIsNotTakenWhateverItsIdentitySays) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.pid = getpid();
+  ++info.identity.start_ticks;
+  begin_trace("mine", info);
+  EXPECT_EQ(liveness_of(info), Liveness::kGone);
+  const std::vector<Leftover> left = find_leftovers({scratch()});
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(left[0].is_running);
+  RecoverResult result;
+  ASSERT_TRUE(recover_run(folder_ / "out", result).is_ok());
+  EXPECT_TRUE(fs::exists(scratch_folder_of(scratch(), "mine") + "/rank-1.mgt"));
+  EXPECT_THAT(result.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
 }
 
 TEST_F(RecoverTest, APidThatAnotherProcessHasNowIsOfNoneThatRuns) {

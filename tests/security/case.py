@@ -88,13 +88,13 @@ class Case(unittest.TestCase):
         return subprocess.run(as_user(uid, [self.command, *words]), cwd="/", env=self.environment(**variables), stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=limit_s, check=False)
 
-    def start_run(self, out, uid=None, scratch=None, prefix=()):
+    def start_run(self, out, uid=None, scratch=None, prefix=(), also_preload=""):
         """A program that records into scratch storage and waits; its run directory will be `out`."""
         scratch = scratch or self.scratch
         os.makedirs(f"{self.folder}/books", exist_ok=True)
         os.chmod(f"{self.folder}/books", 0o1777)
         book = f"{self.folder}/books/{len(os.listdir(self.folder + '/books'))}"
-        words = [*prefix, "env", f"LD_PRELOAD={self.library}", self.program, "receive-forever", book, "100"]
+        words = [*prefix, "env", f"LD_PRELOAD={self.library} {also_preload}", self.program, "receive-forever", book, "100"]
         process = subprocess.Popen(as_user(uid, words), cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                    start_new_session=True, env=self.environment(MEGASCOPE_OUT=out, MEGASCOPE_SCRATCH=scratch, MEGASCOPE_EXPORT="none"))
         self.addCleanup(self.kill, process)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 
-from case import ATTACKER, LIMIT_S, SECRET, VICTIM, Case, as_user, listing, main, needs_two_users, python_of, wait_for
+from case import ATTACKER, LIMIT_S, PROGRAM, SECRET, VICTIM, Case, as_user, listing, main, needs_two_users, python_of, wait_for
 
 # Puts a directory with links to private files in the place of the victim's, and back, again and again.
 SWAP = """
@@ -25,6 +25,7 @@ while True:
         pass
 """
 LEFTOVERS = 100_000
+NETWORK_SCRATCH = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "security_network_scratch.so")
 
 
 def text_of(result):
@@ -237,6 +238,21 @@ class OneUser(Case):
             self.kill(process)
             wait_for("the kernel", lambda: "still runs" not in text_of(self.call("recover", out)), 20)
             self.assertEqual(self.left_in(None), [])
+
+    def test_a_job_that_writes_to_a_file_server_keeps_its_trace_on_the_server(self):
+        """The job sees a network file system and maps nothing, this machine exports it and sees a local disk."""
+        inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no right to unshare")
+        scratch = self.make("network-scratch", mode=0o1777)
+        out = f"{self.folder}/run"
+        self.start_run(out, scratch=scratch, prefix=[*inside, "sh", "-c", '"$@"; exit $?', "sh"], also_preload=NETWORK_SCRATCH)
+        left = self.left_in(None, scratch)
+        self.assertEqual(len(left), 1)
+        text = text_of(self.call("recover", "--here", "--scratch", scratch))
+        self.assertIn("1 trace stays, its process may still run on another machine or in another PID namespace", text)
+        self.assertIn(f"{left[0]} was copied, not moved: its process may still run", text_of(self.call("recover", out)))
+        self.assertEqual(self.left_in(None, scratch), left)
 
     def test_a_job_in_a_time_namespace_keeps_its_trace(self):
         """The kernel shows start times with the offset of the reader's namespace."""
