@@ -64,10 +64,10 @@ class Epilog(Case):
         with open(self.log, encoding="utf-8") as file:
             return file.read()
 
-    def end_job(self, uid=VICTIM):
-        """Seconds that it took. As slurmd does, whoever holds its output holds the node."""
+    def end_job(self, uid=VICTIM, shell=(), prepare=None):
+        """Seconds that it took. As slurmd does, whoever holds its output holds the node. prepare: called in the process that becomes the epilog."""
         start = time.monotonic()
-        result = subprocess.run([self.epilog], env={"SLURM_JOB_UID": str(uid), "SLURM_JOB_GID": str(uid), "SLURM_JOB_ID": "17"}, cwd="/",
+        result = subprocess.run([*shell, self.epilog], preexec_fn=prepare, env={"SLURM_JOB_UID": str(uid), "SLURM_JOB_GID": str(uid), "SLURM_JOB_ID": "17"}, cwd="/",
                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=10 * MOST_S, check=False)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
         return time.monotonic() - start
@@ -143,6 +143,35 @@ class Epilog(Case):
         self.fast_command()
         self.end_job()
         self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"), "the next job's end recovers it")
+
+    def test_a_recovery_that_does_not_end_whatever_signals_are_ignored_or_blocked(self):
+        """Who starts it may ignore or block them: a shell can neither catch an ignored one nor unblock another."""
+        self.make(f"scratch/megascope-{VICTIM}", VICTIM, 0o700)
+        self.write(self.command, "#!/bin/sh\nexec sleep 60\n", mode=0o755)
+        numbers = [number for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP)]
+        ways = [None, lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN), lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]),
+                lambda: [signal.signal(number, signal.SIG_IGN) for number in numbers], lambda: signal.pthread_sigmask(signal.SIG_BLOCK, numbers)]
+        self.tool("logger", "exec sleep 60\n")
+        try:
+            for shell in ([], *([path] for path in [shutil.which("bash")] if path)):
+                for way, prepare in enumerate(ways):
+                    with self.subTest(shell=shell, way=way):
+                        taken_s = self.end_job(shell=shell, prepare=prepare)
+                        self.assertGreaterEqual(taken_s, LIMIT_S)
+                        self.assertLess(taken_s, MOST_S)
+        finally:
+            for pid in self.started():
+                os.kill(pid, signal.SIGKILL)
+
+    def test_a_configuration_that_cannot_be_read(self):
+        conf = os.path.dirname(self.epilog) + "/epilog.conf"
+        os.remove(conf)
+        os.mkfifo(conf)
+        self.assertLess(self.end_job(), MOST_S)
+        wait_for("all that it started", lambda: not self.started(), 20)
+        os.remove(conf)
+        self.write(conf, "LIMIT=(\n")
+        self.assertLess(self.end_job(), MOST_S)
 
     def slow_command(self):
         """The command starts late, so that it can be caught."""
