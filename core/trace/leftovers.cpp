@@ -23,7 +23,7 @@ std::string id_of(const std::string& folder) {
   run.path = folder;
   RunId id;
   if (!files::open_own_directory(files::current_directory(), folder, run.opened).is_ok()) return {};
-  return read_run_id(run.base(), id) ? id.id : std::string();
+  return read_run_id(run.base(), id, files::Owner::kThisUserOnly) ? id.id : std::string();
 }
 
 /// Finds run folders by their ids. Each directory is read once, however many runs are looked for in it.

@@ -60,7 +60,12 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   if (!openable.is_ok()) return openable;
   const int file = opened.number();
   struct stat info {};
+  struct stat parent {};
   if (fstat(file, &info) != 0) return Status::from_errno("cannot inspect " + path, errno);
+  const bool has_parent = directory.directory >= 0;
+  if (has_parent && (fstat(directory.directory, &parent) != 0 || parent.st_uid != info.st_uid)) {
+    return Status::error("cannot use " + path + ": it belongs to another user than the directory it is in");
+  }
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size < kFileHeaderBytes) return Status::error(path + " is too short to be a MegaScope trace");
   void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);

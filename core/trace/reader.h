@@ -23,7 +23,7 @@ class TraceFile {
   /// Maps a file. An error when it is no trace, or of another version.
   /// A link, FIFO or device is an error.
   static Status open(const std::string& path, std::unique_ptr<TraceFile>& result);
-  /// The same of a file in an open directory.
+  /// The same of a file in an open directory. A file of another user than the directory's is an error.
   static Status open(const files::Base& directory, const std::string& name, std::unique_ptr<TraceFile>& result);
   /// The same over bytes in memory, 8-byte aligned, which must outlive the object.
   static Status parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result);

@@ -3,28 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "core/trace/scratch_home.h"
 
 namespace megascope::trace {
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr char kTracePrefix[] = "rank-";
 constexpr char kTraceSuffix[] = ".mgt";
-
-void find_in(const fs::path& folder, std::vector<std::string>& found, std::vector<fs::path>& solo_folders) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (is_trace_file_name(name)) found.push_back(entry.path().string());
-    const bool is_directory = entry.symlink_status(error).type() == fs::file_type::directory;
-    if (is_directory && name.starts_with(kSoloFolderPrefix)) solo_folders.push_back(entry.path());
-  }
-}
 
 }  // namespace
 
@@ -36,10 +22,9 @@ bool is_trace_file_name(std::string_view name) { return name.starts_with(kTraceP
 
 std::vector<std::string> find_traces(const std::string& folder) {
   std::vector<std::string> found;
-  std::vector<fs::path> solo_folders;
-  find_in(folder, found, solo_folders);
-  std::vector<fs::path> deeper;
-  for (const fs::path& solo : solo_folders) find_in(solo, found, deeper);
+  OpenDirectory run;
+  if (!open_given_directory(folder, run).is_ok()) return found;
+  for_each_trace(run, [&](const files::Base& directory, const std::string& name) { found.push_back(directory.path + "/" + name); });
   return found;
 }
 
@@ -77,17 +62,33 @@ bool parse_run_id(std::string_view text, RunId& result) {
   return true;
 }
 
-/// Traces of the run that this user has on this node's scratch storage.
-void find_in_scratch(const RunId& id, std::vector<std::string>& found) {
-  std::vector<std::string> ignored;
-  for (const OpenDirectory& home : open_scratch_homes(id.scratch, ignored)) {
-    OpenDirectory run;
-    if (!open_scratch_run(home.base(), id.id, run, ignored)) continue;
-    for (const std::string& path : find_traces(run.path)) found.push_back(path);
-  }
-}
-
 }  // namespace
+
+/// The traces of a run that can be read.
+struct RunSource::Traces {
+  std::vector<std::unique_ptr<TraceFile>> files;
+  std::vector<std::string>& problems;
+
+  void add(const OpenDirectory& directory) {
+    for_each_trace(directory, [this](const files::Base& base, const std::string& name) {
+      std::unique_ptr<TraceFile> file;
+      const Status status = TraceFile::open(base, name, file);
+      if (status.is_ok()) files.push_back(std::move(file));
+      else problems.push_back(status.message());
+    });
+  }
+
+  /// Of the run of this id, those that this user has on this node's scratch storage.
+  void add_from_scratch(const OpenDirectory& part) {
+    RunId id;
+    std::vector<std::string> ignored;
+    if (!read_run_id(part.base(), id)) return;
+    for (const OpenDirectory& home : open_scratch_homes(id.scratch, ignored)) {
+      OpenDirectory run;
+      if (open_scratch_run(home.base(), id.id, run, ignored)) add(run);
+    }
+  }
+};
 
 bool read_run_id(const std::string& folder, RunId& result) {
   std::string text;
@@ -101,45 +102,38 @@ bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner) {
 
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                        std::unique_ptr<RunSource>& result, std::vector<std::string>& problems) {
-  return open_all(folder, find_traces(folder), ranks, result, problems);
+  OpenDirectory run;
+  const Status status = open_given_directory(folder, run);
+  return status.is_ok() ? open(run, ranks, result, problems) : status;
+}
+
+Status RunSource::open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks,
+                       std::unique_ptr<RunSource>& result, std::vector<std::string>& problems) {
+  Traces traces{{}, problems};
+  traces.add(run);
+  return take(std::move(traces), run.path, ranks, result);
 }
 
 Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
                                 std::vector<std::string>& problems) {
-  std::vector<std::string> here;
-  std::vector<fs::path> folders;
-  find_in(folder, here, folders);
-  folders.emplace_back(folder);
-  std::vector<std::string> paths;
-  for (const fs::path& part : folders) {
-    RunId id;
-    if (!read_run_id(part.string(), id)) continue;
-    find_in_scratch(id, paths);
-  }
-  for (const std::string& path : find_traces(folder)) paths.push_back(path);
-  return open_all(folder, paths, {}, result, problems);
+  OpenDirectory run;
+  const Status status = open_given_directory(folder, run);
+  if (!status.is_ok()) return status;
+  Traces traces{{}, problems};
+  for_each_solo_directory(run, [&](const OpenDirectory& solo) { traces.add_from_scratch(solo); });
+  traces.add_from_scratch(run);
+  traces.add(run);
+  return take(std::move(traces), run.path, {}, result);
 }
 
-Status RunSource::open_all(const std::string& folder, const std::vector<std::string>& paths,
-                           const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
-                           std::vector<std::string>& problems) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
-  std::vector<std::unique_ptr<TraceFile>> files;
-  std::vector<ClockDomain> clocks;
-  for (const std::string& path : paths) {
-    std::unique_ptr<TraceFile> file;
-    const Status status = TraceFile::open(path, file);
-    if (!status.is_ok()) {
-      problems.push_back(status.message());
-      continue;
-    }
-    clocks.push_back(clock_domain_of(file->definitions().info));
-    files.push_back(std::move(file));
-  }
+Status RunSource::take(Traces traces, const std::string& folder, const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result) {
+  std::vector<std::unique_ptr<TraceFile>>& files = traces.files;
+  std::vector<std::string>& problems = traces.problems;
   if (files.empty()) {
     return Status::error(folder + " holds no readable trace" + (problems.empty() ? "" : ": " + problems.front()));
   }
+  std::vector<ClockDomain> clocks;
+  for (const auto& file : files) clocks.push_back(clock_domain_of(file->definitions().info));
   auto source = std::make_unique<RunSource>();
   source->time_ = run_time_of(one_a_domain(std::move(clocks)));
   for (std::size_t i = 0; i < files.size(); ++i) {

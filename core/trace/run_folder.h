@@ -11,6 +11,7 @@
 #include "core/record/source.h"
 #include "core/record/run_time.h"
 #include "core/trace/reader.h"
+#include "core/trace/run_directory.h"
 
 namespace megascope::trace {
 
@@ -30,6 +31,9 @@ class RunSource final : public RecordSource {
   /// none is readable. ranks: only these (empty: all); the run's time is always that of all.
   static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
+  /// The same of a directory that is open.
+  static Status open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
+                     std::vector<std::string>& problems);
   /// The same of a run that may be going on: also traces on this node's scratch storage, as they are now. A copy of one in
   /// the run folder gives way to it. Changes no file.
   static Status open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
@@ -60,9 +64,8 @@ class RunSource final : public RecordSource {
     std::unique_ptr<TraceFile> file;
     TimeMap map;
   };
-  static Status open_all(const std::string& folder, const std::vector<std::string>& paths,
-                         const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
-                         std::vector<std::string>& problems);
+  struct Traces;
+  static Status take(Traces traces, const std::string& folder, const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result);
   void add(std::unique_ptr<TraceFile> file);
 
   std::map<std::int32_t, Process> processes_;

@@ -5,18 +5,11 @@
 #include <vector>
 
 #include "core/base/safe_file.h"
+#include "core/trace/run_directory.h"
 
 /// This user's directories in scratch storage. Others can create directories of the same names there: only a real directory of
 /// geteuid() that neither group nor others can write to is accepted, and everything in it is opened through its descriptor.
 namespace megascope::trace {
-
-/// An open directory.
-struct OpenDirectory {
-  files::Descriptor opened;
-  std::string path;
-
-  files::Base base() const { return {opened.number(), path}; }
-};
 
 /// Creates `<scratch>/megascope-<uid>/<run id>`, or takes the one that another rank of the run has created. Where something that is
 /// not private to this user has the name `megascope-<uid>`, the run gets a directory of its own, `megascope-<uid>.XXXXXX`: the

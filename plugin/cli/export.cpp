@@ -17,27 +17,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
+#include <sys/stat.h>
 #include <utility>
 
 /// `megascope export`: native traces to another format, streaming, by all cores.
 namespace megascope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// With its parents; one that is there will do.
-Status make_folder(const std::string& folder) {
+/// With its parents; one that is there will do. result: the directory, open.
+Status make_folder(const std::string& folder, trace::OpenDirectory& result) {
   constexpr mode_t kMode = 0777;
   bool exists = false;
   Status status = files::make_parents(folder, kMode);
   if (status.is_ok()) status = files::make_directory(folder, kMode, &exists);
-  if (!exists) return status;
-  std::error_code error;
-  return fs::is_directory(folder, error) ? Status::ok() : Status::error("cannot create " + folder + ": it is not a directory");
+  if (!status.is_ok() && !exists) return status;
+  return trace::open_given_directory(folder, result);
 }
 
 bool can_show_findings(const std::string& format) { return format == "perfetto" || format == "chrome"; }
@@ -88,8 +84,31 @@ struct Seen {
   const Annotations* annotations;  ///< null: none
 };
 
+/// Where outputs are created: the directory that was open when the export began, whatever gets its name meanwhile. The owner of the
+/// directory above could otherwise exchange it, and would get what only this user can read.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const trace::OpenDirectory& directory)
+      : shown_(directory.path), path_("/proc/self/fd/" + std::to_string(directory.opened.number())) {
+    struct stat info {};
+    if (stat(path_.c_str(), &info) != 0) path_ = shown_;  // no /proc
+  }
+
+  const std::string& path() const { return path_; }
+  const std::string& shown() const { return shown_; }
+  /// `text` of a module, with the directory's name in the place of path().
+  std::string named_in(std::string text) const {
+    for (std::size_t at = text.find(path_); at != std::string::npos; at = text.find(path_, at + shown_.size())) text.replace(at, path_.size(), shown_);
+    return text;
+  }
+
+ private:
+  std::string shown_;
+  std::string path_;
+};
+
 Status export_together(const trace::RunSource& run, const Seen& seen, const ModuleTable& module, const std::string& format,
-                       const std::string& folder, std::size_t members) {
+                       const OutputFolder& folder, std::size_t members) {
   Progress progress(format);
   ExportResult result;
   std::string failure;
@@ -99,7 +118,7 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
     const RunShare share = share_of(run, seen.source, static_cast<std::size_t>(collective.rank()), members);
     const ExportJob job{.source = &share,
                         .collective = &collective,
-                        .folder = folder,
+                        .folder = folder.path(),
                         .generator = std::string("megascope ") + kVersion,
                         .progress = progress.reporter(collective.rank() == 0),
                         .annotations = seen.annotations,
@@ -113,19 +132,19 @@ Status export_together(const trace::RunSource& run, const Seen& seen, const Modu
     return exported.is_ok() ? 0 : 1;
   });
   progress.clear();
-  if (!failure.empty()) return Status::error(failure);
+  if (!failure.empty()) return Status::error(folder.named_in(failure));
   if (!status.is_ok()) return status;
-  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(), printable(folder).c_str(),
-              printable(result.path).c_str(), human_count(result.records).c_str(),
+  std::printf("%s: %s/%s, %s records, %s in %s (%s)\n", printable(format).c_str(), printable(folder.shown()).c_str(),
+              printable(folder.named_in(result.path)).c_str(), human_count(result.records).c_str(),
               human_bytes(result.bytes).c_str(),
               human_duration(static_cast<std::int64_t>(progress.elapsed_s() * 1e9)).c_str(),
               progress.figures().c_str());
-  for (const std::string& note : result.notes) std::printf("  %s\n", printable(note).c_str());
+  for (const std::string& note : result.notes) std::printf("  %s\n", printable(folder.named_in(note)).c_str());
   std::fflush(stdout);
   return Status::ok();
 }
 
-Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format, const std::string& folder,
+Status export_format(const trace::RunSource& run, const Seen& seen, const std::string& format, const OutputFolder& folder,
                      std::size_t members) {
   std::string library_folder;
   Status status = find_library_folder(library_folder);
@@ -164,10 +183,12 @@ void resolve_places_of(trace::RunSource& run) {
 
 int export_run(const ExportArguments& arguments) {
   std::unique_ptr<trace::RunSource> run;
-  const std::string folder = arguments.out.empty() ? arguments.folder : arguments.out;
-  Status status = open_run(arguments.folder, run);
+  trace::OpenDirectory in;
+  trace::OpenDirectory out;
+  Status status = trace::open_given_directory(arguments.folder, in);
+  if (status.is_ok()) status = open_run(in, run);
   if (status.is_ok()) status = set_parallel(*run, arguments.parallel);
-  if (status.is_ok()) status = make_folder(folder);
+  if (status.is_ok() && !arguments.out.empty()) status = make_folder(arguments.out, out);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
@@ -182,6 +203,7 @@ int export_run(const ExportArguments& arguments) {
   const Seen seen{found != nullptr ? found->answer.in_order() : in_order(*run, jobs, corrected),
                   found != nullptr ? &found->annotations : nullptr};
   std::fflush(stdout);  // processes are started after this
+  const OutputFolder folder(arguments.out.empty() ? in : out);
   for (const std::string& format : arguments.formats) {
     status = export_format(*run, seen, format, folder, members);
     if (status.is_ok()) continue;

@@ -5,9 +5,7 @@
 #include "plugin/cli/fork_collective.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
-#include <system_error>
 
 namespace megascope::cli {
 
@@ -43,15 +41,20 @@ RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::si
 }
 
 Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run) {
+  trace::OpenDirectory directory;
+  const Status status = trace::open_given_directory(folder, directory);
+  return status.is_ok() ? open_run(directory, run) : status;
+}
+
+Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSource>& run) {
   std::vector<std::string> problems;
   const Status status = trace::RunSource::open(folder, {}, run, problems);
   for (const std::string& problem : problems) say(problem);
   if (status.is_ok()) return status;
-  std::error_code error;
-  const bool has_run_id = std::filesystem::exists(folder + "/" + trace::kRunIdFile, error);
-  if (!has_run_id) return status;
+  trace::RunId id;
+  if (!trace::read_run_id(folder.base(), id)) return status;
   return Status::error(status.message() + "; if the run was killed, `megascope recover " +
-                       shell_quoted(folder) + "` on its nodes brings back what it left");
+                       shell_quoted(folder.path) + "` on its nodes brings back what it left");
 }
 
 }  // namespace megascope::cli

@@ -51,5 +51,6 @@ inline RunShare share_of(const trace::RunSource& run, std::size_t member, std::s
 /// Opens a run folder for a command. Unreadable traces are named on stderr; nothing readable is an
 /// error with what to do.
 Status open_run(const std::string& folder, std::unique_ptr<trace::RunSource>& run);
+Status open_run(const trace::OpenDirectory& folder, std::unique_ptr<trace::RunSource>& run);
 
 }  // namespace megascope::cli

@@ -7,14 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <system_error>
 
 #include "core/trace/reader.h"
 
 namespace megascope::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFoldersLookedAt = 10'000;
 
@@ -29,15 +26,17 @@ std::int64_t start_of(const ProcessInfo& info) {
   return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
 }
 
-/// Rank 0's trace of the run in `folder`. That of a run that has not ended in good order is in scratch storage.
-bool open_first(const std::string& folder, std::unique_ptr<trace::TraceFile>& file) {
-  if (trace::TraceFile::open(folder + "/" + trace::trace_file_name(0), file).is_ok()) return true;
+/// Rank 0's trace of the run in `folder`. That of a run of this user that has not ended in good order is in scratch storage.
+bool open_first(const trace::OpenDirectory& folder, std::unique_ptr<trace::TraceFile>& file) {
+  if (trace::TraceFile::open(folder.base(), trace::trace_file_name(0), file).is_ok()) return true;
   trace::RunId id;
-  return trace::read_run_id(folder, id) && trace::TraceFile::open(id.scratch_folder + "/" + trace::trace_file_name(0), file).is_ok();
+  trace::OpenDirectory scratch;
+  return trace::read_run_id(folder.base(), id, files::Owner::kThisUser) && trace::open_given_directory(id.scratch_folder, scratch).is_ok() &&
+         trace::TraceFile::open(scratch.base(), trace::trace_file_name(0), file).is_ok();
 }
 
 /// False: no run, or not one whose rank 0 is here.
-bool read_world(const std::string& folder, World& world) {
+bool read_world(const trace::OpenDirectory& folder, World& world) {
   std::unique_ptr<trace::TraceFile> file;
   if (!open_first(folder, file)) return false;
   const ProcessInfo& info = file->definitions().info;
@@ -45,29 +44,28 @@ bool read_world(const std::string& folder, World& world) {
   return true;
 }
 
-/// A real directory, no link, of the owner of `run`: what other users put beside a run does not count.
-bool is_of_same_owner(const std::string& folder, const struct stat& run) {
-  struct stat info {};
-  const bool is_directory = lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  const bool is_run = info.st_dev == run.st_dev && info.st_ino == run.st_ino;
-  return is_directory && !is_run && info.st_uid == run.st_uid;
+bool are_same(const trace::OpenDirectory& one, const trace::OpenDirectory& other) {
+  struct stat a {};
+  struct stat b {};
+  return fstat(one.opened.number(), &a) == 0 && fstat(other.opened.number(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as `folder` is.
+/// Run folders beside `folder`, of its owner, whose world is as asked for, ascending. Named as `folder` is. Links, and what other users
+/// put there, do not count.
 std::vector<std::string> find_beside(const std::string& folder, const std::function<bool(const World&, const std::string&)>& is_wanted) {
   const std::string plain = folder.substr(0, folder.find_last_not_of('/') + 1);
-  const fs::path parent = fs::path(plain).parent_path();
+  const std::filesystem::path parent_path = std::filesystem::path(plain).parent_path();
   std::vector<std::string> found;
-  struct stat run {};
-  if (stat(plain.c_str(), &run) != 0) return found;
-  std::error_code error;
-  std::size_t looked_at = 0;
-  for (fs::directory_iterator entry(parent.empty() ? "." : parent, error), end; !error && entry != end; entry.increment(error)) {
-    if (++looked_at > kMostFoldersLookedAt) break;
+  trace::OpenDirectory run;
+  trace::OpenDirectory parent;
+  if (!trace::open_given_directory(plain, run).is_ok()) return found;
+  if (!trace::open_given_directory(parent_path.empty() ? "." : parent_path.string(), parent).is_ok()) return found;
+  for (const std::string& name : files::names_in(parent.base(), kMostFoldersLookedAt)) {
     World world;
-    const std::string path = (parent / entry->path().filename()).string();
-    if (!is_of_same_owner(path, run)) continue;
-    if (read_world(path, world) && is_wanted(world, path)) found.push_back(path);
+    trace::OpenDirectory beside;
+    if (!trace::open_inner_directory(parent, name, run, beside).is_ok() || are_same(run, beside)) continue;
+    const std::string path = (parent_path / name).string();
+    if (read_world(beside, world) && is_wanted(world, path)) found.push_back(path);
   }
   std::ranges::sort(found);
   return found;

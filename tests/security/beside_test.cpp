@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class Beside : public testing::Test {
  protected:
@@ -118,6 +119,37 @@ TEST_F(Beside, LinksDoNotCount) {
   fs::rename(other, folder_ / "hidden" / "other");
   fs::create_directory_symlink(folder_ / "hidden" / "other", other);
   EXPECT_THAT(started_by(one), IsEmpty());
+}
+
+TEST_F(Beside, LinksInsideARunAreNotRead) {
+  const std::string one = make_run("one", "A", "");
+  fs::create_directory_symlink(make_run("other", "B", ""), fs::path(one) / "solo-1");
+  EXPECT_THAT(trace::find_traces(one), ElementsAre(one + "/rank-0.mgt"));
+  fs::create_directory(fs::path(one) / "solo-2");
+  fs::rename(folder_ / "other" / "rank-0.mgt", fs::path(one) / "solo-2" / "rank-0.mgt");
+  EXPECT_THAT(trace::find_traces(one), UnorderedElementsAre(one + "/rank-0.mgt", one + "/solo-2/rank-0.mgt"));
+}
+
+TEST_F(Beside, WhatBelongsToAnotherUserThanTheRunIsNotRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give files away";
+  const std::string one = make_run("one", "A", "");
+  const std::string other = make_run("other", "B", "");
+  fs::rename(other, fs::path(one) / "solo-1");
+  ASSERT_EQ(chown((one + "/solo-1").c_str(), 4001, 4001), 0);
+  EXPECT_THAT(trace::find_traces(one), ElementsAre(one + "/rank-0.mgt"));
+  ASSERT_EQ(chown((one + "/rank-0.mgt").c_str(), 4001, 4001), 0);
+  std::unique_ptr<trace::RunSource> source;
+  std::vector<std::string> problems;
+  EXPECT_FALSE(trace::RunSource::open(one, {}, source, problems).is_ok());
+  EXPECT_THAT(problems, ElementsAre("cannot use " + one + "/rank-0.mgt: it belongs to another user than the directory it is in"));
+}
+
+TEST_F(Beside, ADirectoryThatTheUserNamesByALinkIsRead) {
+  fs::create_directory_symlink(make_run("one", "A", ""), folder_ / "link");
+  std::unique_ptr<trace::RunSource> source;
+  std::vector<std::string> problems;
+  EXPECT_TRUE(trace::RunSource::open(folder_ / "link", {}, source, problems).is_ok());
+  EXPECT_THAT(problems, IsEmpty());
 }
 
 }  // namespace

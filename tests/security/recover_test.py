@@ -84,7 +84,7 @@ class TwoUsers(Case):
             self.assertEqual(listing(self.folder), before, words)
             if "--here" not in words:
                 self.assertEqual(result.returncode, 2)
-                self.assertIn("run this as that user", text_of(result))
+                self.assertIn(f"run this as that user: setpriv --reuid={VICTIM} --regid={VICTIM} --clear-groups megascope recover '{out}'", text_of(result))
         link = f"{self.folder}/link"
         os.symlink(self.make("roots"), link)
         self.write(f"{self.folder}/roots/run-id", f"../../{VICTIM}\n{self.scratch}\n")
@@ -100,6 +100,8 @@ class TwoUsers(Case):
             run_id = file.read()
         for name in ("a", "run-2", "zz"):
             self.write(f"{self.make(f'{common}/{name}', ATTACKER, 0o777)}/run-id", run_id, ATTACKER, 0o644)
+        for i in range(20):  # directories of the victim's that a group can write to; which one is read first the file system decides
+            self.write(f"{self.make(f'{common}/shared-{i}', VICTIM, 0o777)}/run-id", run_id, ATTACKER, 0o644)
         os.rename(out, f"{common}/renamed")
         os.symlink(f"{common}/a", out)
         result = self.call("recover", "--here", "--scratch", self.scratch, uid=VICTIM)
