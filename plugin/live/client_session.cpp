@@ -18,8 +18,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
 constexpr std::chrono::milliseconds kBudgetLook{50};
-constexpr std::uint64_t kPingBytes = 64;        ///< what a ping and its answer cost, about: Beast handles them inside of a read
-constexpr std::uint64_t kPingCpuNs = 20'000;
+constexpr std::uint64_t kPongBytes = 64;        ///< what the answer to a ping costs, about: Beast sends it inside of a read
+constexpr std::uint64_t kPongCpuNs = 20'000;
 constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer
 
 }  // namespace
@@ -54,8 +54,7 @@ void ClientSession::set_options() {
   beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
-    beast::get_lowest_layer(socket_).rate_policy().note_message();
-    if (GuestBudget* const budget = party_.budget()) budget->spend(kPingBytes, kPingCpuNs);
+    if (GuestBudget* const budget = party_.budget()) budget->spend(kPongBytes, kPongCpuNs);
     if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }
@@ -90,7 +89,6 @@ void ClientSession::on_message() {
 bool ClientSession::take_message() {
   GuestCharge charge(party_.budget());
   const boost::asio::const_buffer bytes = buffer_.data();
-  charge.add_bytes(bytes.size());
   const bool may_stay = party_.receive(id_, {static_cast<const char*>(bytes.data()), bytes.size()}, now_since_epoch_ns());
   buffer_.consume(buffer_.size());
   loop_.publish();

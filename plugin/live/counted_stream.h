@@ -11,24 +11,27 @@
 
 namespace megascope::live {
 
-/// A policy of Beast's streams: remembers when the other side last took something, and stops reading where one message takes more bytes
-/// than any that is allowed, however they are cut into frames. Such a connection ends by its idle timeout.
+class GuestBudget;
+
+/// A policy of Beast's streams: remembers when the other side last took something; stops reading where one message, with the control
+/// frames in it, takes more bytes than any that is allowed, however they are cut into frames (such a connection ends by its idle timeout);
+/// charges all that is read to a budget, and does not read while that is closed: then Beast reads one byte a second.
 class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
-  /// A whole message, or a control frame, has been read and counted.
+  /// A whole message has been read.
   void note_message() noexcept { message_bytes_ = 0; }
+  /// What is read is charged to `budget` from now on. nullptr: to none.
+  void charge(GuestBudget* budget) noexcept { budget_ = budget; }
 
  private:
   // 64 KiB in frames of one byte have seven times as many.
   static constexpr std::size_t kMaxBytesOfMessage = std::size_t{1} << 20;
 
   friend class boost::beast::rate_policy_access;
-  std::size_t available_read_bytes() const noexcept {
-    return message_bytes_ < kMaxBytesOfMessage ? std::numeric_limits<std::size_t>::max() : 0;
-  }
+  std::size_t available_read_bytes() const noexcept;
   static std::size_t available_write_bytes() noexcept { return std::numeric_limits<std::size_t>::max(); }
-  void transfer_read_bytes(std::size_t bytes) noexcept { message_bytes_ += bytes; }
+  void transfer_read_bytes(std::size_t bytes) noexcept;
   void transfer_write_bytes(std::size_t bytes) noexcept {
     if (bytes != 0) at_ = std::chrono::steady_clock::now();
   }
@@ -36,6 +39,7 @@ class LastTaken {
 
   std::chrono::steady_clock::time_point at_;
   std::size_t message_bytes_ = 0;  ///< read since the last whole message
+  GuestBudget* budget_ = nullptr;
 };
 
 /// As boost::beast::tcp_stream.

@@ -38,7 +38,7 @@ void GuestBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
 }
 
 std::string budget_text(const LiveSettings& settings) {
-  return "clients without token get up to " + human_bytes(settings.guest_bytes_per_second) + "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
+  return "clients of this port get up to " + human_bytes(settings.guest_bytes_per_second) + "/s and " + std::to_string(static_cast<int>(settings.guest_cpu_percent)) +
          " % of a core together (MEGASCOPE_LIVE_GUEST_RATE, MEGASCOPE_LIVE_GUEST_CPU)";
 }
 

@@ -38,7 +38,7 @@ class GuestBudget {
   std::uint64_t skipped_updates_ = 0;
 };
 
-/// What the budget is, for users: "clients without token get up to 4 MiB/s and 5 % of a core together (…)".
+/// What the budget is, for users: "clients of this port get up to 4 MiB/s and 5 % of a core together (…)".
 std::string budget_text(const LiveSettings& settings);
 
 /// Charges the CPU time that the calling thread uses in a scope, and the bytes reported, to a budget. nullptr: does nothing.

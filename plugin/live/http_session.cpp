@@ -21,6 +21,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::uint64_t kCpuNsOfConnection = 150'000;  ///< to take, answer and close it, beyond what is measured or charged as reading
 
 std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -74,6 +75,8 @@ void HttpSession::start() {
   parser_.emplace();
   parser_->header_limit(kMostHeaderBytes);
   parser_->body_limit(0);
+  stream_.rate_policy().charge(party().budget());
+  if (GuestBudget* const budget = party().budget()) budget->spend(0, kCpuNsOfConnection);
   stream_.expires_after(kHandshake);  // for all of it, however slowly it comes
   http::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_request(error); });
 }

@@ -91,7 +91,7 @@ Status Service::start(const LiveSettings& settings, std::string& url) {
   open_compat(*loop, settings);
   url = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + token;
   if (!settings.run_folder.empty()) status = write_url_file(settings.run_folder, url);
-  if (!status.is_ok()) notes_.push_back("the live view's address is here only: " + status.message());
+  if (!status.is_ok()) notes_.push_back("the live view has no file live_url: " + status.message());
   const int problem = start_thread(thread_, std::make_unique<Start>(Start{loop, processors_of_this_thread()}));
   if (problem != 0) {
     remove_url_file(settings.run_folder);
