@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <memory>
 #include <set>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -60,50 +61,67 @@ std::string wanted_folder(const RunArguments& arguments) {
   return environment_value("MEGASCOPE_OUT");
 }
 
-/// How the path of the run folder will begin. The first rank makes it, wherever that is and
-/// whatever folder it has changed to. So that it can be found here, it gets an absolute name,
-/// except under srun, where the default names the step.
-std::string folder_prefix(const RunArguments& arguments, LauncherKind kind,
-                          std::vector<Setting>& settings) {
+/// How the path of the run folder will begin.
+struct FolderPrefix {
+  std::string path;
+  bool is_of_step = false;  ///< under srun, without a name from the user: the name ends with job and step
+};
+
+/// The first rank makes it, wherever that is and whatever folder it has changed to. So that it can be found here, it gets an absolute
+/// name, except under srun, where the default names the step.
+FolderPrefix folder_prefix(const RunArguments& arguments, LauncherKind kind, std::vector<Setting>& settings) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const std::string wanted = wanted_folder(arguments);
-  if (!wanted.empty()) return (here / wanted).lexically_normal().string();
-  if (kind == LauncherKind::kSrun) return (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string();
+  if (!wanted.empty()) return {(here / wanted).lexically_normal().string()};
+  if (kind == LauncherKind::kSrun) return {.path = (here / ("megascope-" + environment_value("SLURM_JOB_ID"))).string(), .is_of_step = true};
   char host[HOST_NAME_MAX + 1] = "";
   gethostname(host, sizeof host - 1);
   const std::string node = std::string(host).substr(0, std::string(host).find('.'));
   const std::string name = "megascope-" + node + "-" + std::to_string(getpid());
   settings.push_back({"MEGASCOPE_OUT", (here / name).string()});
-  return settings.back().value;
+  return {settings.back().value};
 }
 
-/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2", "-3" …? Under srun the name ends with the
-/// job, unless srun starts one of its own, and the step: "megascope-1234.0".
-bool is_name_for(std::string_view name, std::string_view wanted, LauncherKind kind) {
-  if (!name.starts_with(wanted)) return false;
-  std::string_view rest = name.substr(wanted.size());
-  if (kind == LauncherKind::kSrun && wanted.ends_with("megascope-")) return true;
-  if (kind == LauncherKind::kSrun && rest.starts_with('.')) return true;
+void drop_digits(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size())); }
+
+/// Is it the name of a run directory that the library creates for `wanted`: that, or with "-2", "-3" …? For the name of a step the number
+/// of the job, where srun starts one of its own, and the step come in between: "megascope-1234.0-2".
+bool is_name_for(std::string_view name, const FolderPrefix& wanted) {
+  if (!name.starts_with(wanted.path)) return false;
+  std::string_view rest = name.substr(wanted.path.size());
+  if (wanted.is_of_step) {
+    if (wanted.path.ends_with('-')) drop_digits(rest);
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    drop_digits(rest);
+  }
   if (rest.empty()) return true;
-  return rest.size() > 1 && rest.front() == '-' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  const bool has_number = rest.size() > 1 && rest.front() == '-';
+  rest.remove_prefix(1);
+  drop_digits(rest);
+  return has_number && rest.empty();
 }
 
-/// Directories that may be run directories of this run.
-std::set<std::string> folders_from(std::string prefix, LauncherKind kind) {
-  while (prefix.size() > 1 && prefix.ends_with('/')) prefix.pop_back();
+bool is_own_directory(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
+}
+
+/// Directories of this user that may be run directories of this run.
+std::set<std::string> folders_from(FolderPrefix wanted) {
+  while (wanted.path.size() > 1 && wanted.path.ends_with('/')) wanted.path.pop_back();
+  const fs::path parent = fs::path(wanted.path).parent_path();
   std::set<std::string> folders;
   std::error_code error;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::path(prefix).parent_path(), error)) {
-    if (is_name_for(entry.path().string(), prefix, kind) && entry.is_directory(error))
-      folders.insert(entry.path().string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+    const std::string path = entry.path().string();
+    if (is_name_for(path, wanted) && is_own_directory(path)) folders.insert(path);
   }
   return folders;
 }
 
 void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
-                     const std::string& prefix, const ChildEnd& end) {
+                     const FolderPrefix& prefix, const ChildEnd& end) {
   report::NothingRecorded facts;
   facts.subject = command.front();
   if (end.signal != 0)
@@ -121,16 +139,14 @@ void explain_nothing(const std::vector<std::string>& command, LauncherKind kind,
   const std::string page = report::nothing_recorded_text(facts);
   std::fputs(page.c_str(), stderr);
   if (facts.found.empty())
-    say("there is no new run folder " + prefix + (kind == LauncherKind::kSrun ? "*" : ""));
+    say("there is no new run folder " + prefix.path + (prefix.is_of_step ? "*" : ""));
 }
 
 /// Processes may need a moment to end after their launcher; a trace is moved only when its process is gone. False: some go on, as those of
 /// another job that writes into a directory of the same name.
-bool have_writers_ended(const std::string& folder) {
+bool have_writers_ended(const trace::RunId& id) {
   constexpr int kMaxTries = 20;
   constexpr useconds_t kPauseUs = 100'000;
-  trace::RunId id;
-  if (!trace::read_run_id(folder, id)) return true;
   const auto is_written = [](const std::string& path) {
     std::unique_ptr<trace::TraceFile> file;
     return trace::TraceFile::open(path, file).is_ok() && trace::liveness_of(file->definitions().info) == trace::Liveness::kRuns;
@@ -145,7 +161,10 @@ bool have_writers_ended(const std::string& folder) {
 /// The ranks of a run were killed, or ended without MPI_Finalize: brings what they left on this node into the run directory. Ends in
 /// bounded time where the run directory does; ctrl-C ends it, and nothing is lost by that.
 void recover_cut_short(const std::string& folder) {
-  if (!have_writers_ended(folder)) {
+  trace::RunId id;
+  trace::OpenDirectory run;
+  const bool has_id = trace::open_given_directory(folder, run).is_ok() && trace::read_run_id(run.base(), id, files::Owner::kThisUserOnly);
+  if (has_id && !have_writers_ended(id)) {
     say("processes that write to " + folder + " go on; once they have ended: `megascope recover " + shell_quoted(folder) + "`");
     return;
   }
@@ -154,7 +173,10 @@ void recover_cut_short(const std::string& folder) {
   for (const std::string& problem : result.problems) say(problem);
   const std::string command = "`megascope recover " + shell_quoted(folder) + "`";
   if (!status.is_ok()) {
-    say(folder + " has no trace yet: the program was killed or did not call MPI_Finalize; " + command + " on its nodes brings in what it left");
+    const bool is_elsewhere = has_id && !is_own_directory(id.scratch_folder);  // or of another job that began meanwhile
+    say(folder + (is_elsewhere ? " has no trace yet, and none is in scratch storage here: the job goes on elsewhere, or was killed or did not call MPI_Finalize; "
+                               : " has no trace yet: the program was killed or did not call MPI_Finalize; ") +
+        command + " on its nodes brings in what it left");
     return;
   }
   const std::string of = shell_quoted(folder);
@@ -207,21 +229,21 @@ int run_command(const RunArguments& arguments) {
     return kUnusable;
   }
   const LauncherKind kind = kind_of(command.front());
-  const std::string prefix = folder_prefix(arguments, kind, settings);
+  const FolderPrefix prefix = folder_prefix(arguments, kind, settings);
   preload.variables = variable_names(settings);
   if (kind == LauncherKind::kNone) settings.push_back(own_preload);
   if (kind == LauncherKind::kSrun) {
     for (const Finding& one : judge_srun(command, {})) say(one.text + ". " + one.remedy);
   }
   status = add_preload(kind, preload, command);
-  const std::set<std::string> before = folders_from(prefix, kind);
+  const std::set<std::string> before = folders_from(prefix);
   ChildEnd end;
   if (status.is_ok()) status = run_child(command, settings, end);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
-  const std::set<std::string> after = folders_from(prefix, kind);
+  const std::set<std::string> after = folders_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
   recover_all_cut_short(after, before, end);
   end_like(end);

@@ -143,8 +143,25 @@ class Ends(Case):
         del environment["LD_PRELOAD"]
         result = self.command("run", "-o", self.run_folder, "--", script, env=environment)
         self.assertEqual(result.returncode, 5)
-        self.assertIn(f"megascope: {self.run_folder} has no trace yet: the program was killed or did not call MPI_Finalize; `megascope recover "
-                      f"'{self.run_folder}'` on its nodes brings in what it left\n", result.stderr)
+        self.assertIn(f"megascope: {self.run_folder} has no trace yet, and none is in scratch storage here: the job goes on elsewhere, or was killed or did not "
+                      f"call MPI_Finalize; `megascope recover '{self.run_folder}'` on its nodes brings in what it left\n", result.stderr)
+
+    def test_directories_of_others_and_of_other_names_are_not_taken_for_this_run(self):
+        """They get a run-id while the program runs."""
+        program = self.folder / "program.sh"
+        names = [f"{self.run_folder}-2", f"{self.run_folder}.bak", f"{self.run_folder}-3"]
+        script = "".join(f'mkdir "{name}"; printf "0123456789abcdef\\n/nowhere\\n\\n\\n" >"{name}/run-id"\n' for name in names)
+        if os.geteuid() == 0:
+            script += f'chown 4001 "{names[0]}"\n'
+        program.write_text(f"#!/bin/sh\n{script}exit 5\n", encoding="utf-8")
+        program.chmod(0o755)
+        environment = self.environment()
+        del environment["LD_PRELOAD"]
+        result = self.command("run", "-o", self.run_folder, "--", program, env=environment)
+        self.assertEqual(result.returncode, 5)
+        named = [name for name in names if f"{name} has no trace yet" in result.stderr]
+        self.assertEqual(named, names[2:] if os.geteuid() == 0 else [names[0], names[2]], result.stderr)
+        self.assertIn(f"{names[2]} has no trace yet, and none is in scratch storage here: the job goes on elsewhere", result.stderr)
 
     def test_what_is_recovered_while_it_is_interrupted_is_not_lost(self):
         """The second ctrl-C ends the recovery."""
