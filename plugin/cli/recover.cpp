@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace megascope::cli {
 namespace {
@@ -19,6 +22,16 @@ void say_missing(const std::string& folder, const trace::RecoverResult& result) 
   const bool has_nodes = trace::read_run_id(folder, id) && !id.nodes.empty();
   say(missing + "; their traces may be on other nodes" + (has_nodes ? " of " + id.nodes : "") + ": run this there" +
       (has_nodes ? ", or collect.sh" : ""));
+}
+
+/// For root, which may not write to run directories of others: the command that does. Empty: `folder` is this user's.
+std::string command_of_owner(const std::string& folder) {
+  struct stat info {};
+  if (geteuid() != 0 || stat(folder.c_str(), &info) != 0 || info.st_uid == 0) return {};
+  const std::string user = std::to_string(info.st_uid);
+  const passwd* const entry = getpwuid(info.st_uid);  // the directory's group may be that of a project
+  const std::string group = std::to_string(entry == nullptr ? info.st_gid : entry->pw_gid);
+  return ": setpriv --reuid=" + user + " --regid=" + group + (entry == nullptr ? " --clear-groups" : " --init-groups") + " megascope recover " + shell_quoted(folder);
 }
 
 int print_result(const RecoverArguments& arguments, const std::string& folder, const Status& status, const trace::RecoverResult& result) {
@@ -82,7 +95,8 @@ int recover_traces(const RecoverArguments& arguments) {
   if (arguments.is_for_all) return recover_all(arguments, scratches);
   trace::RecoverResult result;
   const Status status = trace::recover_run(arguments.folder, result, scratches);
-  return print_result(arguments, arguments.folder, status, result);
+  const std::string command = status.is_ok() ? std::string() : command_of_owner(arguments.folder);
+  return print_result(arguments, arguments.folder, command.empty() ? status : Status::error(status.message() + command), result);
 }
 
 }  // namespace megascope::cli

@@ -52,8 +52,11 @@ bool is_first_by_launcher() { return launcher_rank() == "0"; }
 std::string shown_address(const std::string& url, const std::string& folder) {
   if (standard_error::is_terminal()) return url;
   const std::string place = url.substr(0, url.find('?'));
-  if (folder.empty()) return place + "; there is no run directory, so that its token is in no file";
-  return place + "; the address with its token is in " + folder + "/live_url";
+  constexpr const char* kClosed = ", and standard error is no terminal: nobody can open this run's live view";
+  if (folder.empty()) return place + "; there is no run directory, so that its token is in no file" + kClosed;
+  const std::string file = folder + "/live_url";
+  if (access(file.c_str(), F_OK) != 0) return place + "; its token is in no file" + kClosed;
+  return place + "; the address with its token is in " + file;
 }
 
 /// Of the ranks on this node; what goes wrong with its disk goes wrong for all of them.

@@ -115,6 +115,36 @@ class LiveView(Case):
         self.assertNotIn(token, errors)
         self.assertNotIn(token, "".join(path.read_text(encoding="utf-8") for path in self.run_folder.glob("*.*") if path.suffix in (".txt", ".json", ".sh")))
 
+    # Preloaded: nothing can be created under the name of the live view's address.
+    NO_URL_FILE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+int openat(int directory, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = va_arg(rest, mode_t);
+  va_end(rest);
+  errno = ENOSPC;
+  return strstr(path, "live_url") ? -1 : ((int (*)(int, const char*, int, ...))dlsym(RTLD_NEXT, "openat"))(directory, path, flags, mode);
+}
+int openat64(int directory, const char* path, int flags, ...) __attribute__((alias("openat")));
+"""
+
+    def test_without_that_file_nobody_is_sent_to_it(self):
+        source = self.folder / "no_url_file.c"
+        source.write_text(self.NO_URL_FILE, encoding="utf-8")
+        subprocess.run([CC, "-shared", "-fPIC", "-w", "-o", self.folder / "no_url_file.so", source, "-ldl"], check=True)
+        result = self.call(MEGASCOPE_LIVE=0, LD_PRELOAD=f"{LIB}/libmegascope.so {self.folder}/no_url_file.so")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"megascope: live view: http://127\.0\.0\.1:\d+/; its token is in no file, and standard error is no terminal: "
+                                        r"nobody can open this run's live view\n")
+        self.assertRegex(result.stderr, r"megascope: the live view has no file live_url: cannot create .*live_url.*: No space left on device\n")
+        self.assertNotIn("token=", result.stderr)
+
     def test_a_terminal_gets_the_whole_address(self):
         ours, theirs = pty.openpty()
         with subprocess.Popen([PROGRAM, "after:wait"], cwd=self.folder, env=self.environment(MEGASCOPE_LIVE=0, MEGASCOPE_REPORT="short"), stdin=subprocess.PIPE,
