@@ -1,5 +1,6 @@
 """The epilog of a Slurm cluster, by hand: slurm/README.md. Whatever the job's user does, it returns in bounded time."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -84,6 +85,11 @@ class Epilog(Case):
                 pass
         return found
 
+    def kill_started(self):
+        for pid in self.started():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def test_brings_traces_of_killed_runs_in(self):
         out = self.killed_run(f"{self.make('victims', VICTIM)}/run", VICTIM)
         self.end_job()
@@ -160,8 +166,7 @@ class Epilog(Case):
                         self.assertGreaterEqual(taken_s, LIMIT_S)
                         self.assertLess(taken_s, MOST_S)
         finally:
-            for pid in self.started():
-                os.kill(pid, signal.SIGKILL)
+            self.kill_started()
 
     def test_a_configuration_that_cannot_be_read(self):
         conf = os.path.dirname(self.epilog) + "/epilog.conf"
@@ -237,8 +242,7 @@ class Epilog(Case):
         self.tool("logger", "exec sleep 60\n")
         self.assertLess(self.end_job(), MOST_S)
         self.assertTrue(os.path.exists(f"{out}/rank-0.mgt"))
-        for pid in self.started():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_started()
 
     def test_a_bad_limit_is_not_used(self):
         conf = os.path.dirname(self.epilog) + "/epilog.conf"
