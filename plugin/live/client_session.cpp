@@ -54,7 +54,9 @@ void ClientSession::set_options() {
   beast::get_lowest_layer(socket_).socket().set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   // Pings count as messages, as each is answered.
   socket_.control_callback([this](websocket::frame_type, beast::string_view) {
+    // Who has the token may send nothing but pings for weeks. Of others no control frame makes a message that never ends shorter.
     if (GuestBudget* const budget = party_.budget()) budget->spend(kPongBytes, kPongCpuNs);
+    else beast::get_lowest_layer(socket_).rate_policy().note_message();
     if (!party_.count_message(id_, now_since_epoch_ns())) refuse();
   });
 }

@@ -13,13 +13,13 @@ namespace megascope::live {
 
 class GuestBudget;
 
-/// A policy of Beast's streams: remembers when the other side last took something; stops reading where one message, with the control
-/// frames in it, takes more bytes than any that is allowed, however they are cut into frames (such a connection ends by its idle timeout);
+/// A policy of Beast's streams: remembers when the other side last took something; stops reading where more bytes come without a whole
+/// message than any that is allowed takes, however they are cut into frames (such a connection ends by its idle timeout);
 /// charges all that is read to a budget, and does not read while that is closed: then Beast reads one byte a second.
 class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
-  /// A whole message has been read.
+  /// A whole message has been read, or a control frame that is to count as one.
   void note_message() noexcept { message_bytes_ = 0; }
   /// What is read is charged to `budget` from now on. nullptr: to none.
   void charge(GuestBudget* budget) noexcept { budget_ = budget; }
