@@ -84,7 +84,9 @@ def two_slow_ranks(draw, seed):
     where = job.coordinates(one)
     apart = [rank for rank in range(job.world) if job.coordinates(rank)["dp"] != where["dp"]]
     factor = draw.choice((1.2, 1.3, 1.5))
-    return job, [timeline_faults.SlowCompute([rank], at) for rank, at in ((one, factor), (draw.choice(apart), factor * draw.choice((1, 1, 0.95))))]
+    other = draw.choice(apart)
+    other_factor = factor * draw.choice((1, 1, 0.95))
+    return job, [timeline_faults.SlowCompute([one], factor), timeline_faults.SlowCompute([other], other_factor)]
 
 
 def two_ranks_one_after_the_other(draw, seed):

@@ -108,7 +108,8 @@ class SlowLink(Fault):
         self.edge, self.replica = edge, replica
         edges = range(job.pp - 1) if edge is None else [edge]
         replicas = range(job.dp) if replica is None else [replica]
-        self.links = [(job.rank(lane, at, copy), job.rank(lane, at + 1, copy)) for at in edges for copy in replicas for lane in range(job.tp)]
+        self.links = [(job.rank(lane, at, copy), job.rank(lane, at + 1, copy))
+                      for at in edges for copy in replicas for lane in range(job.tp)]
         super().__init__({rank for link in self.links for rank in link}, factor, first, until)
         self.slow = set(self.links)
 

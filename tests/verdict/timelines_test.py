@@ -17,6 +17,7 @@ import unittest
 
 sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import foreign_timelines  # pylint: disable=wrong-import-position
+import known_timelines  # pylint: disable=wrong-import-position
 import timeline_cases  # pylint: disable=wrong-import-position
 import timeline_faults  # pylint: disable=wrong-import-position
 import timeline_files  # pylint: disable=wrong-import-position
@@ -73,23 +74,13 @@ def shape_of_folder(folder):
     return shape
 
 
-def same_job(truth, seed):
-    job = timeline_model.Job(tp=truth["tp"], pp=truth["pp"], dp=truth["dp"], iterations=truth["iters"], micro_batches=truth["mb"],
-                             layers=truth["layers"], jitter=truth["jitter"], granularity=truth["granularity"], seed=seed)
-    if truth["slow_rank"] is not None:
-        return job, [timeline_faults.SlowCompute([truth["slow_rank"]], truth["slow_factor"], truth["slow_from_iteration"],
-                                                 truth["slow_until_iteration"])]
-    link = truth["slow_link"]
-    return job, [timeline_faults.SlowLink(job, link["edge"], link["dp"], link["factor"])] if link else []
-
-
 class BesideExamples(unittest.TestCase):
     @unittest.skipUnless(EXAMPLES, "MEGASCOPE_TEST_DATA is not set, or has no foreign/")
     def test_a_run_of_the_same_job_has_the_same_shape_and_times(self):
         for path in EXAMPLES:
             with self.subTest(path=os.path.basename(path)), tempfile.TemporaryDirectory() as folder:
                 example, truth = shape_of_archive(path)
-                job, faults = same_job(truth, seed=7)
+                job, faults = known_timelines.job_of_example(truth, seed=7)
                 out = os.path.join(folder, "run")
                 written = timeline_files.write_folder(job, timeline_model.simulate(job, faults), out)
                 ours = shape_of_folder(out)
