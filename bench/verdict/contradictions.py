@@ -14,7 +14,8 @@ KIND_OF_FUNCTIONS = {
     "late sender": POINT_TO_POINT,
     "late receiver": POINT_TO_POINT,
     "wait at barrier": re.compile(r"barrier|fence|wait", re.I),
-    "wait at NxN": re.compile(r"all|reduce|gather|scatter|loss|sync|wait|backward|comm_|win_|file_|init|finalize|barrier|test|nccl|coll", re.I),
+    "wait at NxN": re.compile(r"all|reduce|gather|scatter|loss|sync|wait|backward|comm_|win_|file_|init|finalize|barrier|test|nccl|coll",
+                              re.I),
     "early reduce": re.compile(r"reduce|gather|wait|test", re.I),
     "late broadcast": re.compile(r"bcast|broadcast|scatter|wait|test", re.I),
     "wait at scan": re.compile(r"scan|wait|test", re.I),
@@ -136,7 +137,8 @@ def slowdown_is_the_ratio_of_its_steps(output):
     if output.slowdown and what_if.get("step_s") and what_if.get("ideal_step_s"):
         ratio = what_if["step_s"] / what_if["ideal_step_s"]
         if abs(ratio / output.slowdown - 1) > 0.01:
-            yield f"a step takes {what_if['step_s']:.4g} s instead of {what_if['ideal_step_s']:.4g} s, {ratio:.3f} times, slowdown {output.slowdown:.3f}"
+            steps = f"{what_if['step_s']:.4g} s instead of {what_if['ideal_step_s']:.4g} s"
+            yield f"a step takes {steps}, {ratio:.3f} times, slowdown {output.slowdown:.3f}"
 
 
 @rule

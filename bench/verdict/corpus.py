@@ -3,13 +3,15 @@
     python3 corpus.py MEGASCOPE --cases dev --log looks.txt
     python3 corpus.py MEGASCOPE --cases examples,real,damaged --data FOLDER --log looks.txt
 
---cases: dev, held-out, seeds (5, 1-30), examples, real, damaged; several with commas. Details of held-out runs are printed
-with --reveal only. Each run of this program adds a line to --log, so that looks are counted.
+--cases: dev, held-out, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs); several
+with commas. Details of held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that looks
+are counted.
 """
 
 import argparse
 import dataclasses
 import datetime
+import glob
 import json
 import os
 import shutil
@@ -60,13 +62,13 @@ def megascope(program, *words, codes=(0,)):
 
 
 def output_of(program, case, scratch):
-    """Imports and analyses: an Output of both forms."""
-    run = os.path.join(scratch, "run")
-    shutil.rmtree(run, ignore_errors=True)
-    megascope(program, "import", *case.arguments, case.source, "--out", run)
+    """Imports, if it is no run of ours, and analyses: an Output of both forms."""
+    run = os.path.join(scratch, "run") if case.arguments else case.source
+    if case.arguments:
+        shutil.rmtree(run, ignore_errors=True)
+        megascope(program, "import", *case.arguments, case.source, "--out", run)
     text = megascope(program, "analyze", run, codes=(0, 1))
     answer = megascope(program, "analyze", run, "--json", codes=(0, 1))
-    shutil.rmtree(run)
     return contradictions.Output(text.stdout, json.loads(answer.stdout), text.returncode)
 
 
@@ -99,10 +101,21 @@ def generated(seed, corpus, scratch):
     return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth)
 
 
+def recorded(folder):
+    """Runs of real programs with a fault, as programs/inject.py leaves them."""
+    for path in sorted(glob.glob(os.path.join(folder, "*", "ground_truth.json"))):
+        with open(path, encoding="utf-8") as file:
+            truth = json.load(file)
+        run = os.path.dirname(path)
+        yield known_timelines.Case(os.path.basename(run), os.path.join(run, "run"), (), truth)
+
+
 def cases_of(words, arguments, scratch):
     """Cases, each made when it is asked for."""
     for word in words:
-        if word == "examples":
+        if word == "programs":
+            yield from recorded(arguments.programs)
+        elif word == "examples":
             yield from known_timelines.examples(arguments.data, scratch)
         elif word in ("real", "damaged"):
             yield from known_timelines.real_jobs(arguments.data, scratch, DAMAGED_SHARE if word == "damaged" else 0.0)
@@ -112,7 +125,7 @@ def cases_of(words, arguments, scratch):
 
 
 def holds_held_out(words):
-    named = ("examples", "real", "damaged")
+    named = ("examples", "real", "damaged", "programs")
     return any(set(foreign_timelines.seeds_of(word)) & set(timeline_cases.HELD_OUT_SEEDS) for word in words if word not in named)
 
 
@@ -147,12 +160,15 @@ def read_arguments():
     parser.add_argument("megascope", help="the command")
     parser.add_argument("--cases", default="dev", type=lambda text: text.split(","))
     parser.add_argument("--corpus", help="directory with generated runs; those that it lacks are added")
+    parser.add_argument("--programs", help="directory with runs of programs/inject.py")
     parser.add_argument("--data", default=os.environ.get("MEGASCOPE_TEST_DATA", ""), help="directory with foreign/ and straggler_ar/")
     parser.add_argument("--log", help="file that gets a line for this look")
     parser.add_argument("--reveal", action="store_true", help="print the cases of held-out runs, too")
     parser.add_argument("--wrong-only", action="store_true", help="print cases that are wrong or contradict themselves only")
     arguments = parser.parse_args()
     arguments.hidden = holds_held_out(arguments.cases) and not arguments.reveal
+    if "programs" in arguments.cases and not arguments.programs:
+        parser.error("--cases programs needs --programs FOLDER")
     if holds_held_out(arguments.cases) and not arguments.log:
         parser.error("held-out runs need --log: each look at them is counted")
     return arguments

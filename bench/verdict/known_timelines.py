@@ -16,7 +16,8 @@ import timeline_truth
 
 @dataclasses.dataclass
 class Case:
-    """A timeline. source: file or directory; arguments: of `megascope import`; truth: observable, accept; slowdown: published S."""
+    """A timeline. source: file or directory; arguments: of `megascope import`, none: source is a run; truth: observable, accept;
+    slowdown: published S."""
     name: str
     source: str
     arguments: tuple

@@ -75,8 +75,10 @@ def score_of(said, accept):
 
 
 def truth_text(truth):
-    """The first accepted answer, in the form of Said; silence is 'nobody'."""
-    sets = max(truth["accept"], key=len) if truth["observable"] not in ("healthy", "no", "negligible") else truth["accept"][0]
+    """The first accepted answer that names somebody where there is a fault, in the form of Said; silence is 'nobody'."""
+    sets = truth["accept"][0]
+    if truth["observable"] in ("yes", "ambiguous"):
+        sets = next(one for one in truth["accept"] if one)
     return "; ".join(f"{one['kinds'][0]} {ranks_text(one['ranks'])}" for one in sets) or "nobody"
 
 

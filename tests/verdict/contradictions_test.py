@@ -150,7 +150,8 @@ class Costs(unittest.TestCase):
     def test_nobody_waits_for_an_expensive_rank(self):
         def change(answer):
             answer["waits"]["total_s"] = 0.14
-        self.assertEqual(rules_of(TEXT.replace("6.0 % of their time", "0.14 % of their time"), change=change), ["somebody_waits_for_what_is_slow"])
+        text = TEXT.replace("6.0 % of their time", "0.14 % of their time")
+        self.assertEqual(rules_of(text, change=change), ["somebody_waits_for_what_is_slow"])
 
     def test_waits_of_ranks_without_a_trace_are_not_seen(self):
         def change(answer):
