@@ -28,6 +28,7 @@ import score
 import timeline_cases
 
 DAMAGED_SHARE = 0.001
+DISTURBED_SHARE = 0.1              # of the cores' time that processes of others had, in a run of programs/inject.py
 TIMEOUT_S = 300
 
 
@@ -101,11 +102,13 @@ def generated(seed, corpus, scratch):
     return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth)
 
 
-def recorded(folder):
-    """Runs of real programs with a fault, as programs/inject.py leaves them."""
+def recorded(folder, with_disturbed):
+    """Runs of real programs with a fault, as programs/inject.py leaves them; without those that others disturbed."""
     for path in sorted(glob.glob(os.path.join(folder, "*", "ground_truth.json"))):
         with open(path, encoding="utf-8") as file:
             truth = json.load(file)
+        if truth["others_share"] > DISTURBED_SHARE and not with_disturbed:
+            continue
         run = os.path.dirname(path)
         yield known_timelines.Case(os.path.basename(run), os.path.join(run, "run"), (), truth)
 
@@ -114,7 +117,7 @@ def cases_of(words, arguments, scratch):
     """Cases, each made when it is asked for."""
     for word in words:
         if word == "programs":
-            yield from recorded(arguments.programs)
+            yield from recorded(arguments.programs, arguments.disturbed)
         elif word == "examples":
             yield from known_timelines.examples(arguments.data, scratch)
         elif word in ("real", "damaged"):
@@ -161,6 +164,7 @@ def read_arguments():
     parser.add_argument("--cases", default="dev", type=lambda text: text.split(","))
     parser.add_argument("--corpus", help="directory with generated runs; those that it lacks are added")
     parser.add_argument("--programs", help="directory with runs of programs/inject.py")
+    parser.add_argument("--disturbed", action="store_true", help="with runs of which others had more than a tenth of the cores")
     parser.add_argument("--data", default=os.environ.get("MEGASCOPE_TEST_DATA", ""), help="directory with foreign/ and straggler_ar/")
     parser.add_argument("--log", help="file that gets a line for this look")
     parser.add_argument("--reveal", action="store_true", help="print the cases of held-out runs, too")

@@ -50,10 +50,12 @@ def said_of(answer):
 
 
 def against(said, sets):
-    """Each culprit belongs to the smallest set that holds its ranks, of those that accept its kind if one does."""
+    """Each culprit belongs to the smallest set that holds its ranks, of those that accept its kind if one does. A set that is
+    `exact` holds no culprit of another kind."""
     score, members = Score(), [[] for _ in sets]
     for culprit in said:
-        holding = [index for index, one in enumerate(sets) if culprit.ranks <= set(one["ranks"])]
+        holding = [index for index, one in enumerate(sets)
+                   if culprit.ranks <= set(one["ranks"]) and (culprit.kind in one["kinds"] or not one.get("exact"))]
         if not holding:
             score.wrong += 1
             continue

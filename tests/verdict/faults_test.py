@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path[:0] = [os.path.join(sys.argv[1], "programs"), sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
@@ -54,10 +55,21 @@ class Truth(unittest.TestCase):
         self.assertFalse(is_right(truth))
 
     def test_a_competitor_takes_the_core_of_two_ranks(self):
-        truth = faults.truth_of(planned("competitor"), ledgers(), 2, 4.0)
+        truth = faults.truth_of(planned("competitor"), ledgers(run_delay_s=(0.1, 4.0, 0.1, 3.0)), 2, 4.0)
+        self.assertEqual((truth["observable"], truth["injected_share"]), ("yes", 0.34))
         self.assertTrue(is_right(truth, ("preempted", 1, 3)))
         self.assertTrue(is_right(truth, ("preempted", 3)))
         self.assertFalse(is_right(truth, ("preempted", 0)))
+        self.assertFalse(is_right(truth))
+
+    def test_a_competitor_that_got_nothing_need_not_be_named(self):
+        truth = faults.truth_of(planned("competitor"), ledgers(run_delay_s=(4.0, 4.0, 4.0, 4.1)), 2, 4.0)
+        self.assertEqual(truth["observable"], "negligible")
+
+    def test_a_disk_that_takes_the_cpu_computes_longer(self):
+        waits = faults.truth_of(planned("disk"), ledgers(injected=2.0, injected_cpu_s=(0, 0.1, 0, 0)), 2, 0.0)
+        burns = faults.truth_of(planned("disk"), ledgers(injected=2.0, injected_cpu_s=(0, 1.5, 0, 0)), 2, 0.0)
+        self.assertEqual([is_right(truth, ("slow_compute", 1)) for truth in (waits, burns)], [False, True])
 
     def test_a_rank_that_was_preempted_may_be_named_so(self):
         truth = faults.truth_of(planned("none"), ledgers(run_delay_s=(0.1, 0.1, 1.0, 0.1)), 2, 0.0)
@@ -110,6 +122,16 @@ class Injected(unittest.TestCase):
 
     def test_a_rank_is_stopped_and_goes_on(self):
         self.assertGreater(self.run_of("stops")["injected_share"], 0.0)
+
+
+class Others(unittest.TestCase):
+    def test_what_this_process_burns_is_not_of_others(self):
+        others = inject.Others()
+        until = others.own_s() + 0.3
+        while others.own_s() < until:
+            pass
+        burnt = (others.busy_s() - others.begin_busy_s) / inject.CORES
+        self.assertLess(others.share() * (time.monotonic() - others.begin_s), burnt)
 
 
 class Missing(unittest.TestCase):

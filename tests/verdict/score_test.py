@@ -50,6 +50,11 @@ class Against(unittest.TestCase):
         self.assertEqual(fields(said(("slow_compute", 0, 1)), RANK_1, LANES), (1, 1, 0, 0, True))
         self.assertEqual(fields(said(), RANK_1, []), (0, 0, 0, 0, True))
 
+    def test_another_kind_in_an_exact_set_is_a_wrong_accusation(self):
+        preempted = [{"kinds": ["preempted"], "ranks": [0, 1], "part": True, "exact": True}]
+        self.assertEqual(fields(said(("preempted", 1)), [], preempted), (1, 1, 0, 0, True))
+        self.assertEqual(fields(said(("slow_compute", 1)), [], preempted), (0, 0, 0, 1, False))
+
     def test_two_faults(self):
         both = RANK_1 + [{"kinds": ["slow_link"], "ranks": [1, 3], "part": True}]
         self.assertEqual(fields(said(("slow_compute", 1), ("slow_link", 1, 3)), both), (2, 2, 0, 0, True))

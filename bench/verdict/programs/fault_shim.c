@@ -34,7 +34,7 @@ static struct {
 
 static struct {
   double begin_s, begin_cpu_s, begin_delay_s;   // at the end of MPI_Init
-  double injected_s, outside_cpu_s, inside_s;   // outside: CPU time of the main thread between calls
+  double injected_s, injected_cpu_s, outside_cpu_s, inside_s;  // outside: CPU time of the main thread between calls
   long calls, injections, switches;
 } ledger;
 
@@ -125,8 +125,8 @@ static void finish(void) {
   if (file == NULL) return;
   fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, \"outside_cpu_s\": %.6f, ", settings.rank,
           now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s, run_delay_s() - ledger.begin_delay_s, ledger.outside_cpu_s);
-  fprintf(file, "\"inside_s\": %.6f, \"injected_s\": %.6f, \"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n",
-          ledger.inside_s, ledger.injected_s, ledger.injections, ledger.calls, ledger.switches + switches(), settings.peer);
+  fprintf(file, "\"inside_s\": %.6f, \"injected_s\": %.6f, \"injected_cpu_s\": %.6f, \"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n",
+          ledger.inside_s, ledger.injected_s, ledger.injected_cpu_s, ledger.injections, ledger.calls, ledger.switches + switches(), settings.peer);
   fclose(file);
 }
 
@@ -149,6 +149,7 @@ static void write_to_disk(double time_s) {
 
 static void inject(double work_s) {
   const double begin_s = wall_s();
+  const double begin_cpu_s = cpu_s();
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_EX);
   if (settings.is_culprit && settings.fault == kImbalance) {
     burn(work_s * settings.share);
@@ -160,6 +161,7 @@ static void inject(double work_s) {
   }
   if (settings.fault == kLock) flock(settings.lock_file, LOCK_UN);
   if (settings.is_culprit && settings.fault == kImbalance) ledger.injected_s += wall_s() - begin_s;
+  if (settings.is_culprit) ledger.injected_cpu_s += cpu_s() - begin_cpu_s;
 }
 
 static void before(void) {

@@ -30,7 +30,8 @@ OWN_IMBALANCE = ["slow_compute", "load_imbalance", "stage_imbalance", "input_imb
 def plan(program, fault, seed):
     """Strength and victim."""
     draw = random.Random(f"{program}:{fault}:{seed}")
-    return {"program": program, "fault": fault, "seed": seed, "rank": draw.randrange(RANKS), "share": draw.choice((0.15, 0.25, 0.4)),
+    return {"program": program, "fault": fault, "seed": seed, "rank": draw.randrange(RANKS),
+            "share": draw.choice((0.3, 0.6, 1.0) if fault == "imbalance" else (0.15, 0.25, 0.4)),
             "us": draw.choice((300, 600) if fault == "wire" else (1000, 2000, 5000)),
             "stop_s": draw.choice((0.03, 0.06, 0.1))}
 
@@ -51,14 +52,32 @@ def victims(planned, ledgers, cores):
     return [] if planned["fault"] == "none" else [planned["rank"]]
 
 
-def injected_share(planned, ledgers, outside_s):
-    """Of the run's time. outside_s: what inject.py did itself (stopped, or the competitor's CPU time)."""
+def run_delay(ledgers, ranks):
+    """Mean share of their time on the run queue."""
+    return sum(ledgers[rank]["run_delay_s"] / ledgers[rank]["wall_s"] for rank in ranks) / max(1, len(ranks))
+
+
+def injected_share(planned, ledgers, cores, outside_s):
+    """Of the run's time. outside_s: for how long inject.py stopped the rank. Of a competitor: how much longer the ranks of its
+    core were on the run queue than the others."""
+    if planned["fault"] in ("competitor", "burner"):
+        hit = victims(planned, ledgers, cores)
+        return max(0.0, run_delay(ledgers, hit) - run_delay(ledgers, [rank for rank in range(RANKS) if rank not in hit]))
     wall = max(ledger["wall_s"] for ledger in ledgers)
     return (ledgers[planned["rank"]]["injected_s"] + outside_s) / wall if wall > 0 else 0.0
 
 
-def entry(kinds, ranks, part=False):
-    return {"kinds": list(kinds), "ranks": sorted(ranks), "part": part}
+def kinds_of(planned, ledgers):
+    """Writing may take the CPU instead of waiting for a disk: then the rank computes longer in truth."""
+    ledger, kinds = ledgers[planned["rank"]], list(KINDS[planned["fault"]])
+    if planned["fault"] == "disk" and ledger.get("injected_cpu_s", 0.0) > 0.3 * ledger["injected_s"]:
+        kinds.append("slow_compute")
+    return kinds
+
+
+def entry(kinds, ranks, part=False, exact=False):
+    """exact: with another kind these ranks are accused wrongly."""
+    return {"kinds": list(kinds), "ranks": sorted(ranks), "part": part, "exact": exact}
 
 
 def optional_sets(ledgers, is_imbalance_ours):
@@ -66,21 +85,21 @@ def optional_sets(ledgers, is_imbalance_ours):
     result = []
     preempted = [ledger["rank"] for ledger in ledgers if ledger["run_delay_s"] > PREEMPTED_SHARE * ledger["wall_s"]]
     if preempted:
-        result.append(entry(["preempted"], preempted, part=True))
+        result.append(entry(["preempted"], preempted, part=True, exact=True))
     work = sorted(ledger["outside_cpu_s"] for ledger in ledgers)
     median = (work[1] + work[2]) / 2
     more = [ledger["rank"] for ledger in ledgers if ledger["outside_cpu_s"] > IMBALANCE * median]
     if more and not is_imbalance_ours:
-        result.append(entry(OWN_IMBALANCE, more, part=True))
+        result.append(entry(OWN_IMBALANCE, more, part=True, exact=True))
     return result
 
 
 def truth_of(planned, ledgers, cores, outside_s):
     """observable and accept, as in ground_truth.json of timelines, with what was measured."""
-    share = injected_share(planned, ledgers, outside_s)
+    share = injected_share(planned, ledgers, cores, outside_s)
     optional = optional_sets(ledgers, planned["fault"] == "imbalance")
     ranks = victims(planned, ledgers, cores)
-    required = [entry(KINDS[planned["fault"]], ranks, part=planned["fault"] in ("competitor", "burner"))] if ranks else []
+    required = [entry(kinds_of(planned, ledgers), ranks, part=planned["fault"] in ("competitor", "burner"))] if ranks else []
     if planned["fault"] == "none":
         observable = "healthy"
     else:

@@ -4,7 +4,9 @@
 
 Each run is FOLDER/PROGRAM-FAULT-SEED with run/ (the trace) and ground_truth.json; one that is there is not run again. Then
 `corpus.py MEGASCOPE --cases programs --programs FOLDER` judges. Four ranks on all cores (at most two); a rank is pinned to core
-RANK mod cores. Only processes that are started here are stopped or killed.
+RANK mod cores. Only processes that are started here are stopped or killed. Where others use the machine all ranks are disturbed:
+with --attempts each run waits until the machine is idle, at most a minute, and is made again if they had more than a tenth of
+these cores meanwhile. corpus.py leaves out those that were disturbed at last.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -28,7 +31,8 @@ CORES = min(2, os.cpu_count() or 1)
 TIMEOUT_S = 180
 START_TIMEOUT_S = 60
 BURN = "while True:\n for _ in range(1000000): pass"
-NO_TRUTH = "a rank left no ledger"
+OTHERS_SHARE = 0.1                 # of the cores' time: less does not disturb
+IDLE_TIMEOUT_S = 60
 
 
 class Skipped(Exception):
@@ -39,6 +43,39 @@ def build_shim(folder):
     library = os.path.join(folder, "fault_shim.so")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, str(HERE / "fault_shim.c"), "-ldl"], check=True)
     return library
+
+
+class Others:
+    """How much of the machine processes that are not ours use, from its construction on."""
+
+    def __init__(self):
+        self.begin_s, self.begin_busy_s, self.begin_own_s = time.monotonic(), self.busy_s(), self.own_s()
+
+    @staticmethod
+    def busy_s():
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _, _, interrupts, soft = (int(word) for word in file.readline().split()[1:8])
+        return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def own_s():
+        """Of processes that have ended and were waited for, and of this one."""
+        both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in both)
+
+    def share(self):
+        """Of the time of the cores that ranks use."""
+        others_s = self.busy_s() - self.begin_busy_s - (self.own_s() - self.begin_own_s)
+        return max(0.0, others_s) / (CORES * max(1e-3, time.monotonic() - self.begin_s))
+
+
+def wait_until_idle():
+    until = time.monotonic() + IDLE_TIMEOUT_S
+    while time.monotonic() < until:
+        others = Others()
+        time.sleep(1)
+        if others.share() < OTHERS_SHARE:
+            return
 
 
 def launcher(planned):
@@ -147,27 +184,34 @@ def run_program(planned, build, shim, scratch):
 def ledgers_of(scratch):
     paths = [scratch / f"ledger.{rank}" for rank in range(faults.RANKS)]
     if not all(path.exists() for path in paths):
-        raise Skipped(NO_TRUTH)
+        raise Skipped("a rank left no ledger")
     return [json.loads(path.read_text(encoding="ascii")) for path in paths]
 
 
-def make_run(planned, build, shim, out):
-    """One run, in its place when it is whole."""
+def make_run(planned, build, shim, out, attempts=1):
+    """One run, in its place when it is whole; made again while others use the machine."""
     program = programs.PROGRAMS[planned["program"]]
     missing = program.missing(build)
     if missing:
         raise Skipped(f"there is no {missing}")
     if planned["fault"] == "wire" and not program.sends:
         raise Skipped("it sends no messages by C functions of its own")
-    with tempfile.TemporaryDirectory(prefix="inject.") as folder:
-        scratch = pathlib.Path(folder)
-        acted_s = run_program(planned, build, shim, scratch)
-        truth = faults.truth_of(planned, ledgers_of(scratch), CORES, acted_s)
-        target = out / f"{planned['program']}-{planned['fault']}-{planned['seed']}"
-        target.mkdir(parents=True)
-        shutil.move(scratch / "run", target / "run")
-        (target / "ground_truth.json").write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
-    return truth
+    for attempt in range(attempts):
+        if attempts > 1:
+            wait_until_idle()
+        with tempfile.TemporaryDirectory(prefix="inject.") as folder:
+            scratch, others = pathlib.Path(folder), Others()
+            acted_s = run_program(planned, build, shim, scratch)
+            others_share = others.share()
+            if others_share > OTHERS_SHARE and attempt + 1 < attempts:
+                continue
+            truth = {**faults.truth_of(planned, ledgers_of(scratch), CORES, acted_s), "others_share": round(others_share, 3)}
+            target = out / f"{planned['program']}-{planned['fault']}-{planned['seed']}"
+            target.mkdir(parents=True)
+            shutil.move(scratch / "run", target / "run")
+            (target / "ground_truth.json").write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+            return truth
+    raise ValueError("attempts is at least 1")
 
 
 def names(known):
@@ -187,6 +231,7 @@ def read_arguments():
     parser.add_argument("--programs", type=names(programs.PROGRAMS), default=list(programs.PROGRAMS))
     parser.add_argument("--faults", type=names(faults.KINDS), default=list(faults.KINDS))
     parser.add_argument("--seeds", default="1-3")
+    parser.add_argument("--attempts", type=int, choices=range(1, 11), default=1, metavar="1-10")
     return parser.parse_args()
 
 
@@ -203,8 +248,8 @@ def main():
                         continue
                     begin = time.monotonic()
                     try:
-                        truth = make_run(faults.plan(program, fault, seed), arguments.build, shim, arguments.out)
-                        said = f"injected {truth['injected_share']:.3f} of the time, {truth['observable']}"
+                        truth = make_run(faults.plan(program, fault, seed), arguments.build, shim, arguments.out, arguments.attempts)
+                        said = f"injected {truth['injected_share']:.3f} of the time, {truth['observable']}, others {truth['others_share']:.2f}"
                     except (Skipped, subprocess.TimeoutExpired) as error:
                         said = f"skipped: {error}"
                     print(f"{program} {fault} {seed}: {said} ({time.monotonic() - begin:.1f} s)", flush=True)

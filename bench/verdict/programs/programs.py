@@ -12,7 +12,7 @@ ROOT = HERE.parents[2]
 PYTHON = "/usr/bin/python3"        # Debian's, which has Debian's modules
 POTENTIALS = "/usr/share/lammps/potentials"
 HPCC_TEMPLATE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
-HPCC_LINES = {5: "1000 Ns", 7: "80 NBs", 10: "2 Ps", 11: "2 Qs"}  # numbers of lines from 0
+HPCC_LINES = {5: "600 Ns", 7: "80 NBs", 10: "2 Ps", 11: "2 Qs"}  # numbers of lines from 0
 
 LAMMPS_CRYSTAL = """units metal
 atom_style atomic
@@ -99,7 +99,7 @@ def pw_x(folder, build):
 
 def heat2d(folder, build):
     del folder
-    return [f"{build}/examples/heat2d", "--cells", "1200", "--steps", "900"]
+    return [f"{build}/examples/heat2d", "--cells", "1200", "--steps", "500"]
 
 
 def gpt(*words, steps):
@@ -118,7 +118,7 @@ def script(name, *words, modules=("mpi4py", "numpy"), sends=True):
 
 def torch_ddp(folder, build):
     del folder, build
-    return [PYTHON, "-m", "mpi4py", str(ROOT / "examples" / "torch_ddp.py"), "--backend", "mpi4py", "--steps", "40"]
+    return [PYTHON, "-m", "mpi4py", str(ROOT / "examples" / "torch_ddp.py"), "--backend", "mpi4py", "--steps", "12"]
 
 
 PROGRAMS = {
@@ -130,10 +130,10 @@ PROGRAMS = {
     "hpcc": Program(hpcc, ("hpcc", str(HPCC_TEMPLATE))),
     "pw_x": Program(pw_x, ("pw.x",), sends=False),
     "heat2d": Program(heat2d, ("{build}/examples/heat2d",)),
-    "gpt_dp": gpt("--dp", "4", steps=60),
-    "gpt_pp": gpt("--pp", "2", "--dp", "2", steps=60),
-    "gpt_tp": gpt("--tp", "2", "--dp", "2", steps=60),
+    "gpt_dp": gpt("--dp", "4", steps=20),
+    "gpt_pp": gpt("--pp", "2", "--dp", "2", steps=24),
+    "gpt_tp": gpt("--tp", "2", "--dp", "2", steps=12),
     "torch_ddp": Program(torch_ddp, (PYTHON,), ("mpi4py", "torch"), sends=False, environment={"PYTHONPATH": str(ROOT / "python")}),
-    "conjugate_gradient": script("conjugate_gradient.py", "1200", "300"),
-    "checkpoints": script("checkpoints.py", "400", modules=("mpi4py", "numpy", "h5py")),
+    "conjugate_gradient": script("conjugate_gradient.py", "1200", "80"),
+    "checkpoints": script("checkpoints.py", "60", modules=("mpi4py", "numpy", "h5py")),
 }
