@@ -97,7 +97,7 @@ static void pin(void) {
   if (cores < 1) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(settings.rank % cores, &set);
+  CPU_SET((size_t)(settings.rank % cores), &set);
   sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -123,10 +123,12 @@ static void finish(void) {
   const double now_s = wall_s();
   FILE* file = fdopen(open_in_folder("ledger", settings.rank, O_WRONLY), "w");
   if (file == NULL) return;
-  fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, \"outside_cpu_s\": %.6f, ", settings.rank,
-          now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s, run_delay_s() - ledger.begin_delay_s, ledger.outside_cpu_s);
-  fprintf(file, "\"inside_s\": %.6f, \"injected_s\": %.6f, \"injected_cpu_s\": %.6f, \"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n",
-          ledger.inside_s, ledger.injected_s, ledger.injected_cpu_s, ledger.injections, ledger.calls, ledger.switches + switches(), settings.peer);
+  fprintf(file, "{\"rank\": %d, \"wall_s\": %.6f, \"cpu_s\": %.6f, \"run_delay_s\": %.6f, ", settings.rank,
+          now_s - ledger.begin_s, cpu_s() - ledger.begin_cpu_s, run_delay_s() - ledger.begin_delay_s);
+  fprintf(file, "\"outside_cpu_s\": %.6f, \"inside_s\": %.6f, \"injected_s\": %.6f, \"injected_cpu_s\": %.6f, ",
+          ledger.outside_cpu_s, ledger.inside_s, ledger.injected_s, ledger.injected_cpu_s);
+  fprintf(file, "\"injections\": %ld, \"calls\": %ld, \"switches\": %ld, \"peer\": %d}\n", ledger.injections, ledger.calls,
+          ledger.switches + switches(), settings.peer);
   fclose(file);
 }
 

@@ -156,7 +156,8 @@ def run_program(planned, build, shim, scratch):
     program = programs.PROGRAMS[planned["program"]]
     work = scratch / "work"
     work.mkdir()
-    variables = {"LD_PRELOAD": f"{shim}:{build}/lib/libmegascope.so", "MEGASCOPE_OUT": str(scratch / "run"), "MEGASCOPE_EXPORT": "none",
+    variables = {"LD_PRELOAD": f"{shim}:{build}/lib/libmegascope.so", "MEGASCOPE_OUT": str(scratch / "run"),
+                 "MEGASCOPE_EXPORT": "none",
                  "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "VERDICT_FOLDER": str(scratch), **program.environment,
                  **faults.environment(planned, CORES)}
     words = launcher(planned)
@@ -249,7 +250,7 @@ def main():
                     begin = time.monotonic()
                     try:
                         truth = make_run(faults.plan(program, fault, seed), arguments.build, shim, arguments.out, arguments.attempts)
-                        said = f"injected {truth['injected_share']:.3f} of the time, {truth['observable']}, others {truth['others_share']:.2f}"
+                        said = f"injected {truth['injected_share']:.3f}, {truth['observable']}, others {truth['others_share']:.2f}"
                     except (Skipped, subprocess.TimeoutExpired) as error:
                         said = f"skipped: {error}"
                     print(f"{program} {fault} {seed}: {said} ({time.monotonic() - begin:.1f} s)", flush=True)
