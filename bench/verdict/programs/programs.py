@@ -102,11 +102,12 @@ def heat2d(folder, build):
     return [f"{build}/examples/heat2d", "--cells", "1200", "--steps", "500"]
 
 
-def gpt(*words, steps):
+def gpt(*words, steps, sends=False):
+    """sends: with stages only; replicas and tensor parallel ranks call collectives."""
     def command(folder, build):
         del folder
         return [f"{build}/bin/megascope-gpt", "--steps", str(steps), *words]
-    return Program(command, ("{build}/bin/megascope-gpt",))
+    return Program(command, ("{build}/bin/megascope-gpt",), sends=sends)
 
 
 def script(name, *words, modules=("mpi4py", "numpy"), sends=True):
@@ -131,7 +132,7 @@ PROGRAMS = {
     "pw_x": Program(pw_x, ("pw.x",), sends=False),
     "heat2d": Program(heat2d, ("{build}/examples/heat2d",)),
     "gpt_dp": gpt("--dp", "4", steps=20),
-    "gpt_pp": gpt("--pp", "2", "--dp", "2", steps=24),
+    "gpt_pp": gpt("--pp", "2", "--dp", "2", steps=24, sends=True),
     "gpt_tp": gpt("--tp", "2", "--dp", "2", steps=12),
     "torch_ddp": Program(torch_ddp, (PYTHON,), ("mpi4py", "torch"), sends=False, environment={"PYTHONPATH": str(ROOT / "python")}),
     "conjugate_gradient": script("conjugate_gradient.py", "1200", "80"),
