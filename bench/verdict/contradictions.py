@@ -1,0 +1,320 @@
+"""Statements of one output of `megascope analyze` that cannot all be true: its text, its JSON and its exit code, together.
+
+A rule takes an Output and yields sentences. Its docstring is its reason. Numbers may differ by what rounding explains.
+"""
+
+import dataclasses
+import re
+
+SHARE_TOLERANCE = 0.005            # of the run
+RULES = []
+
+POINT_TO_POINT = re.compile(r"send|recv|receive|exchange|wait|probe|test|start|p2p|message", re.I)
+KIND_OF_FUNCTIONS = {
+    "late sender": POINT_TO_POINT,
+    "late receiver": POINT_TO_POINT,
+    "wait at barrier": re.compile(r"barrier|fence|wait", re.I),
+    "wait at NxN": re.compile(r"all|reduce|gather|scatter|loss|sync|wait|backward|comm_|win_|file_|init|finalize|barrier|test|nccl|coll",
+                              re.I),
+    "early reduce": re.compile(r"reduce|gather|wait|test", re.I),
+    "late broadcast": re.compile(r"bcast|broadcast|scatter|wait|test", re.I),
+    "wait at scan": re.compile(r"scan|wait|test", re.I),
+}
+NOT_NXN = re.compile(r"^MPI_(I?[SBR]?send(_init)?|I?m?recv(_init)?|Sendrecv(_replace)?|I?m?probe|I?bcast|I?e?x?scan)$", re.I)
+
+
+@dataclasses.dataclass
+class Output:
+    text: str
+    answer: dict
+    exit_code: int = 1
+
+    @property
+    def flat(self):
+        return re.sub(r"\s+", " ", self.text)
+
+    @property
+    def culprits(self):
+        return self.answer.get("culprits") or []
+
+    @property
+    def slowdown(self):
+        return self.answer.get("slowdown")
+
+    def scenarios(self):
+        return (self.answer.get("what_if") or {}).get("scenarios") or []
+
+    def total_loss(self):
+        """The largest share that one cause can have cost: 1 - 1/S, or that of a stage at the other stages' time, if larger."""
+        if not self.slowdown:
+            return None
+        stages = [culprit["gain"] for culprit in self.culprits if culprit["kind"] == "stage_imbalance" and culprit.get("gain")]
+        return 1 - 1 / max([self.slowdown, *stages])
+
+
+def rule(function):
+    RULES.append(function)
+    return function
+
+
+def contradictions(output):
+    """(name of the rule, sentence) of each contradiction."""
+    return [(function.__name__, sentence) for function in RULES for sentence in function(output)]
+
+
+def decimals_half(text):
+    """Half of the last decimal that a printed number shows: 1.03 -> 0.005."""
+    return 0.5 * 10 ** -(len(text.partition(".")[2]))
+
+
+def agrees(printed, value):
+    """Is `printed` a rounding of value?"""
+    return abs(float(printed) - value) <= decimals_half(printed) * 1.02 + 1e-9
+
+
+def name_of(culprit):
+    ranks = culprit["ranks"]
+    return f"{culprit['kind']} of ranks {', '.join(map(str, ranks[:8]))}{', ...' if len(ranks) > 8 else ''}"
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def scenario_of(output, culprit):
+    """The what-if line of a culprit: of its rank, or of the stage or replica that it is."""
+    names = {f"rank {culprit['ranks'][0]}"} if len(culprit["ranks"]) == 1 else set()
+    if culprit["kind"] in ("stage_imbalance", "input_imbalance"):
+        key = "pp" if culprit["kind"] == "stage_imbalance" else "dp"
+        names = {f"{key} {culprit.get('groups', {}).get(key)}"}
+    return next((one for one in output.scenarios() if one["name"] in names), None)
+
+
+@rule
+def text_has_the_costs_of_json(output):
+    """A person reads the text and a program the JSON of one account: each cost told in words is one of the culprits'."""
+    for printed in re.findall(r"\bit costs ([\d.]+) % of the run", output.flat):
+        if not any(agrees(printed, 100 * culprit["cost_fraction"]) for culprit in output.culprits):
+            yield f"the text says that a cause costs {printed} %, and no culprit of the JSON does"
+
+
+@rule
+def text_has_the_factors_of_json(output):
+    """As above, for 'N times as long' and 'N times the work'."""
+    for printed in re.findall(r"([\d.]+) times (?:as long|the work) [^.]*it costs", output.flat):
+        if not any(agrees(printed, culprit["factor"]) for culprit in output.culprits):
+            yield f"the text says {printed} times, and no culprit of the JSON has that factor"
+
+
+@rule
+def text_has_the_slowdown_of_json(output):
+    """The sentence about the replay and `slowdown` come from the same replay."""
+    match = re.search(r"would have been ([\d.]+) times as fast", output.flat)
+    if match and output.slowdown and not agrees(match[1], output.slowdown):
+        yield f"the text says {match[1]} times as fast, the JSON {output.slowdown:.4f}"
+    if match and not output.slowdown:
+        yield f"the text says {match[1]} times as fast, the JSON has no slowdown"
+
+
+@rule
+def nobody_stands_out_where_somebody_is_named(output):
+    """'No rank stands out' and a culprit exclude each other."""
+    if output.culprits and re.search(r"[Nn]o rank stands out|[Nn]obody|[Nn]othing (?:stands out|was found)", output.flat):
+        yield f"the text says that no rank stands out, the JSON has {name_of(output.culprits[0])}"
+
+
+@rule
+def exit_code_says_what_was_found(output):
+    """A script sees the exit code only: 1 where a culprit is named; 0 with a culprit hides it."""
+    if output.culprits and output.exit_code == 0:
+        yield f"exit code 0, and {name_of(output.culprits[0])}"
+
+
+@rule
+def slowdown_is_the_ratio_of_its_steps(output):
+    """Slowdown is the time of a step over its ideal time; the three are printed beside each other."""
+    what_if = output.answer.get("what_if") or {}
+    if output.slowdown and what_if.get("step_s") and what_if.get("ideal_step_s"):
+        ratio = what_if["step_s"] / what_if["ideal_step_s"]
+        if abs(ratio / output.slowdown - 1) > 0.01:
+            steps = f"{what_if['step_s']:.4g} s instead of {what_if['ideal_step_s']:.4g} s"
+            yield f"a step takes {steps}, {ratio:.3f} times, slowdown {output.slowdown:.3f}"
+
+
+@rule
+def cost_within_the_total_loss(output):
+    """One cause cannot have cost more than everything that was lost, 1 - 1/S."""
+    total = output.total_loss()
+    for culprit in output.culprits if total is not None else []:
+        if culprit["cost_fraction"] > total + SHARE_TOLERANCE:
+            yield f"{name_of(culprit)} costs {percent(culprit['cost_fraction'])}, all that was lost is {percent(total)}"
+
+
+@rule
+def costs_add_up_within_the_total_loss(output):
+    """What was lost is split over causes: the shares add up to at most all of it."""
+    total, costs = output.total_loss(), [culprit["cost_fraction"] for culprit in output.culprits]
+    if total is not None and len(costs) > 1 and sum(costs) > total + 2 * SHARE_TOLERANCE:
+        yield f"{len(costs)} causes cost {percent(sum(costs))} together, all that was lost is {percent(total)}"
+
+
+@rule
+def cost_agrees_with_the_replay(output):
+    """A cause's cost is what the run gains without it: its gain in the replay, or what it costs alone, or between them."""
+    for culprit in output.culprits:
+        if not culprit.get("gain"):
+            continue
+        scenario = scenario_of(output, culprit)
+        gains = [culprit["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
+        least, most = 1 - 1 / min(gains), 1 - 1 / max(gains)
+        cost, tolerance = culprit["cost_fraction"], SHARE_TOLERANCE + 0.1 * most
+        if not least - tolerance <= cost <= most + tolerance:
+            yield f"{name_of(culprit)} costs {percent(cost)}, the run without it is {percent(least)} to {percent(most)} shorter"
+
+
+@rule
+def gain_of_a_part_within_the_whole(output):
+    """With one rank, replica, lane or operation at its usual time the run cannot be faster than with all. (A stage can: its
+    usual time is that of the other stages.) The worst is named."""
+    parts = [one for one in output.scenarios() if not (one["kind"] == "group" and one["name"].startswith("pp "))]
+    if output.slowdown and parts:
+        worst = max(parts, key=lambda one: max(one["gain"], one["alone"]))
+        if max(worst["gain"], worst["alone"]) > output.slowdown * 1.01:
+            yield f"{worst['name']}: {max(worst['gain'], worst['alone']):.3f} times as fast, everything together {output.slowdown:.3f}"
+
+
+@rule
+def usual_times_do_not_slow_the_run(output):
+    """A run in which all takes its usual time is not slower than the run with its faults and noise: slowdown is at least 1."""
+    if output.slowdown and output.slowdown < 0.995:
+        yield f"slowdown {output.slowdown:.4f}"
+
+
+@rule
+def shares_of_the_run_within_the_total_loss(output):
+    """A share 'of the run' that something costs, in words, is within what was lost."""
+    total = output.total_loss()
+    for printed in re.findall(r"costs? (?:up to )?([\d.]+) % of the run", output.flat) if total is not None else []:
+        if float(printed) / 100 > total + SHARE_TOLERANCE + decimals_half(printed) / 100:
+            yield f"the text says {printed} % of the run, all that was lost is {percent(total)}"
+
+
+@rule
+def somebody_waits_for_what_is_slow(output):
+    """While some ranks are slow the others wait: of a cost c their waits are c x others / ranks of the time, hidden waits at
+    most half of it."""
+    waits, world = output.answer.get("waits") or {}, len(output.answer.get("per_rank") or [])
+    if not waits.get("wall_s") or not world or any("No trace of" in limit for limit in output.answer.get("limits") or []):
+        return  # waits of ranks without a trace are not seen
+    waited = (waits["total_s"] + waits.get("hidden_s", 0.0)) / waits["wall_s"]
+    for culprit in output.culprits:
+        others = max(1, world - len(culprit["ranks"])) / world
+        if culprit["kind"] != "slow_link" and culprit["cost_fraction"] >= 0.02 and waited < 0.5 * culprit["cost_fraction"] * others:
+            yield f"{name_of(culprit)} costs {percent(culprit['cost_fraction'])}, and ranks wait {percent(waited)} of their time"
+
+
+@rule
+def text_has_the_waits_of_json(output):
+    """'Ranks wait for each other N % of their time' is total_s / wall_s."""
+    match, waits = re.search(r"wait for each other ([\d.]+) % of their time", output.flat), output.answer.get("waits") or {}
+    if match and waits.get("wall_s") and not agrees(match[1], 100 * waits["total_s"] / waits["wall_s"]):
+        yield f"the text says that ranks wait {match[1]} % of their time, the JSON {100 * waits['total_s'] / waits['wall_s']:.3f} %"
+
+
+def mostly(output):
+    """(function, kind) of each phrase 'mostly in FUNCTION (KIND)'."""
+    return re.findall(r"mostly in `?([\w.\-]+)`? \(([^)]+)\)", output.flat)
+
+
+@rule
+def function_and_kind_belong_together(output):
+    """A wait state happens in certain functions: no late sender in a barrier, no wait at NxN in MPI_Recv."""
+    for function, kind in mostly(output):
+        pattern = KIND_OF_FUNCTIONS.get(kind)
+        if (pattern and not pattern.search(function)) or (kind == "wait at NxN" and NOT_NXN.match(function)):
+            yield f"{function} has no {kind}"
+
+
+@rule
+def function_named_has_the_most_waits(output):
+    """'Mostly in F (kind)': no other function has more, and what F and the kind have in common can be most of each."""
+    waits = output.answer.get("waits") or {}
+    functions = {one["function"]: one["s"] for one in waits.get("functions") or []}
+    kinds = {name: one["s"] for name, one in (waits.get("kinds") or {}).items()}
+    for function, kind in mostly(output):
+        if function in functions and functions[function] < max(functions.values()) * 0.999:
+            yield f"waits are mostly in {function}, and {max(functions, key=functions.get)} has more"
+        elif function in functions and kind in kinds and kinds[kind] < 0.5 * functions[function]:
+            yield f"waits are mostly in {function} ({kind}): {functions[function]:.3g} s, and {kind} is {kinds[kind]:.3g} s in all"
+
+
+def has_steps(culprit):
+    return culprit.get("onset_step") is not None and culprit.get("last_step") is not None
+
+
+def overlap_in_time(one, other):
+    if not (has_steps(one) and has_steps(other)):
+        return True
+    first, second = (one, other) if one["onset_step"] <= other["onset_step"] else (other, one)
+    return second["onset_step"] <= first["last_step"]
+
+
+@rule
+def one_sentence_about_a_rank(output):
+    """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.)"""
+    culprits = [culprit for culprit in output.culprits if culprit["kind"] != "slow_link"]
+    for index, one in enumerate(culprits):
+        for other in culprits[index + 1:]:
+            common = set(one["ranks"]) & set(other["ranks"])
+            if common and overlap_in_time(one, other):
+                yield f"{name_of(one)} and {name_of(other)} both name rank {min(common)}"
+
+
+@rule
+def one_rank_is_blamed(output):
+    """'Rank N causes most of the waits' beside a culprit of other ranks: a reader takes both for the answer."""
+    named = {rank for culprit in output.culprits for rank in culprit["ranks"]}
+    for rank in re.findall(r"Rank (\d+) causes [\d.]+ % of it", output.flat):
+        if named and int(rank) not in named:
+            yield f"rank {rank} causes most of the waits, the culprits are others: {name_of(output.culprits[0])}"
+
+
+@rule
+def a_slow_rank_is_slower(output):
+    """A factor of a slow rank is above 1, and what was observed is above what was expected."""
+    for culprit in output.culprits:
+        evidence = culprit.get("evidence") or {}
+        if culprit["factor"] <= 1:
+            yield f"{name_of(culprit)}: factor {culprit['factor']:.3f}"
+        if evidence.get("expected_ns") and evidence["observed_ns"] <= evidence["expected_ns"]:
+            yield f"{name_of(culprit)}: observed {evidence['observed_ns']:.0f} ns, expected {evidence['expected_ns']:.0f} ns"
+
+
+@rule
+def steps_are_within_the_run(output):
+    """A cause is active in at most the steps from its first to its last, all of the run."""
+    for culprit in filter(has_steps, output.culprits):
+        first, last, active = culprit["onset_step"], culprit["last_step"], culprit["active_steps"]
+        if active > last - first + 1 or active < 1:
+            yield f"{name_of(culprit)}: active in {active} steps, from {first} to {last}"
+
+
+@rule
+def shares_are_shares(output):
+    """A share of the run or of the loss lies between 0 and 100 %."""
+    for printed in re.findall(r"(-?[\d.]+) % (?:of the run|of it|of their time|of the loss)", output.flat):
+        if not 0 <= float(printed) <= 100.5:
+            yield f"the text says {printed} %"
+    for culprit in output.culprits:
+        if not 0 <= culprit["cost_fraction"] <= 1:
+            yield f"{name_of(culprit)}: cost_fraction {culprit['cost_fraction']}"
+
+
+@rule
+def explained_is_what_the_causes_cost(output):
+    """'Explained N %' is the share of the loss that the causes cost together."""
+    match, total = re.search(r"explain(?:s|ed)? ([\d.]+) % of", output.flat), output.total_loss()
+    if match and total and output.culprits:
+        explained = sum(culprit["cost_fraction"] for culprit in output.culprits) / total
+        if abs(float(match[1]) / 100 - min(1.0, explained)) > 0.05:
+            yield f"the text says that {match[1]} % is explained, the causes cost {100 * explained:.0f} % of what was lost"

@@ -1,0 +1,205 @@
+"""Runs `megascope import` and `megascope analyze` on timelines whose truth is known, and compares.
+
+    python3 corpus.py MEGASCOPE --cases dev --log looks.txt
+    python3 corpus.py MEGASCOPE --cases examples,real,damaged --data FOLDER --log looks.txt
+
+--cases: dev, held-out, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs); several
+with commas. Details of held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that looks
+are counted.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import contradictions
+import damage
+import foreign_timelines
+import known_timelines
+import score
+import timeline_cases
+
+DAMAGED_SHARE = 0.001
+DISTURBED_SHARE = 0.1              # of the cores' time that processes of others had, in a run of programs/inject.py
+TIMEOUT_S = 300
+
+
+class Failed(Exception):
+    """The command ended with a code that is no answer."""
+
+
+@dataclasses.dataclass
+class Judged:
+    """A case and what was said about it."""
+    case: known_timelines.Case
+    said: list
+    score: score.Score
+    contradictions: list
+    slowdown: float | None = None
+    error: str = ""
+
+    @property
+    def slowdown_right(self):
+        return not self.case.slowdown or (self.slowdown is not None and abs(self.slowdown / self.case.slowdown - 1) <= 0.01)
+
+    @property
+    def right(self):
+        return not self.error and self.score.right and self.slowdown_right
+
+
+def megascope(program, *words, codes=(0,)):
+    result = subprocess.run([program, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if result.returncode not in codes:
+        raise Failed(f"megascope {words[0]} ended with {result.returncode}: {result.stderr.strip()[-300:]}")
+    return result
+
+
+def output_of(program, case, scratch):
+    """Imports, if it is no run of ours, and analyses: an Output of both forms."""
+    run = os.path.join(scratch, "run") if case.arguments else case.source
+    if case.arguments:
+        shutil.rmtree(run, ignore_errors=True)
+        megascope(program, "import", *case.arguments, case.source, "--out", run)
+    text = megascope(program, "analyze", run, codes=(0, 1))
+    answer = megascope(program, "analyze", run, "--json", codes=(0, 1))
+    return contradictions.Output(text.stdout, json.loads(answer.stdout), text.returncode)
+
+
+def judge(program, case, scratch):
+    prepare(case)
+    try:
+        output = output_of(program, case, scratch)
+    except (Failed, subprocess.TimeoutExpired) as error:
+        return Judged(case, [], score.Score(missed=1), [], error=str(error))
+    said = score.said_of(output.answer)
+    return Judged(case, said, score.score_of(said, case.truth["accept"]), contradictions.contradictions(output), output.slowdown)
+
+
+def prepare(case):
+    if case.archive and case.damage:
+        damage.damage_file(case.archive, case.source, case.damage)
+    elif case.archive:
+        with tarfile.open(case.archive) as members:
+            members.extractall(os.path.dirname(case.source), filter="data")
+
+
+def generated(seed, corpus, scratch):
+    """The run of a seed: as it lies in the corpus, made where it does not."""
+    folder = foreign_timelines.folder_of(corpus or scratch, seed)
+    truth_path = os.path.join(folder, "ground_truth.json")
+    if not os.path.exists(truth_path):
+        foreign_timelines.write_seed(corpus or scratch, seed)
+    with open(truth_path, encoding="utf-8") as file:
+        truth = json.load(file)
+    return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth)
+
+
+def recorded(folder, with_disturbed):
+    """Runs of real programs with a fault, as programs/inject.py leaves them; without those that others disturbed."""
+    for path in sorted(glob.glob(os.path.join(folder, "*", "ground_truth.json"))):
+        with open(path, encoding="utf-8") as file:
+            truth = json.load(file)
+        if truth["others_share"] > DISTURBED_SHARE and not with_disturbed:
+            continue
+        run = os.path.dirname(path)
+        yield known_timelines.Case(os.path.basename(run), os.path.join(run, "run"), (), truth)
+
+
+def cases_of(words, arguments, scratch):
+    """Cases, each made when it is asked for."""
+    for word in words:
+        if word == "programs":
+            yield from recorded(arguments.programs, arguments.disturbed)
+        elif word == "examples":
+            yield from known_timelines.examples(arguments.data, scratch)
+        elif word in ("real", "damaged"):
+            yield from known_timelines.real_jobs(arguments.data, scratch, DAMAGED_SHARE if word == "damaged" else 0.0)
+        else:
+            for seed in foreign_timelines.seeds_of(word):
+                yield generated(seed, None if seed in timeline_cases.HELD_OUT_SEEDS else arguments.corpus, scratch)
+
+
+def holds_held_out(words):
+    named = ("examples", "real", "damaged", "programs")
+    return any(set(foreign_timelines.seeds_of(word)) & set(timeline_cases.HELD_OUT_SEEDS) for word in words if word not in named)
+
+
+def print_case(judged):
+    mark = "yes" if judged.right else ("ranks" if judged.score.ranks_right and not judged.error else "NO")
+    print(f"{judged.case.name:34.34} {score.truth_text(judged.case.truth):40.40} "
+          f"{(judged.error or score.said_text(judged.said)):76.76} {mark}", flush=True)
+    if not judged.slowdown_right and not judged.error:
+        print(f"    slowdown {judged.slowdown}, published {judged.case.slowdown}")
+    for name, sentence in judged.contradictions:
+        print(f"    {name}: {sentence}")
+
+
+def commit():
+    """Short name of the commit of this tree, '+' where it is changed."""
+    here = os.path.dirname(os.path.abspath(__file__))
+
+    def git(*words):
+        return subprocess.run(["git", "-C", here, *words], capture_output=True, text=True, check=False).stdout.strip()
+    return (git("rev-parse", "--short", "HEAD") or "unknown") + ("+" if git("status", "--porcelain") else "")
+
+
+def log_look(path, words, totals, revealed):
+    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"{now} {commit()} {','.join(words)} {totals.right}/{totals.cases} contradictions {totals.contradictions}"
+                   f"{' revealed' if revealed else ''}\n")
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("megascope", help="the command")
+    parser.add_argument("--cases", default="dev", type=lambda text: text.split(","))
+    parser.add_argument("--corpus", help="directory with generated runs; those that it lacks are added")
+    parser.add_argument("--programs", help="directory with runs of programs/inject.py")
+    parser.add_argument("--disturbed", action="store_true", help="with runs of which others had more than a tenth of the cores")
+    parser.add_argument("--data", default=os.environ.get("MEGASCOPE_TEST_DATA", ""), help="directory with foreign/ and straggler_ar/")
+    parser.add_argument("--log", help="file that gets a line for this look")
+    parser.add_argument("--reveal", action="store_true", help="print the cases of held-out runs, too")
+    parser.add_argument("--wrong-only", action="store_true", help="print cases that are wrong or contradict themselves only")
+    arguments = parser.parse_args()
+    arguments.hidden = holds_held_out(arguments.cases) and not arguments.reveal
+    if "programs" in arguments.cases and not arguments.programs:
+        parser.error("--cases programs needs --programs FOLDER")
+    if holds_held_out(arguments.cases) and not arguments.log:
+        parser.error("held-out runs need --log: each look at them is counted")
+    return arguments
+
+
+def main():
+    arguments = read_arguments()
+    totals, sums = score.Totals(), {}
+    if not arguments.hidden:
+        print(f"{'case':34} {'truth':40} {'said':76} right?")
+    with tempfile.TemporaryDirectory(prefix="verdict.") as scratch:
+        for case in cases_of(arguments.cases, arguments, scratch):
+            judged = judge(arguments.megascope, case, scratch)
+            if judged.error:
+                totals.add_failure()
+            else:
+                totals.add(judged.score, case.truth["observable"] == "healthy", len(judged.contradictions), judged.right)
+            for name, _ in judged.contradictions:
+                sums[name] = sums.get(name, 0) + 1
+            if not arguments.hidden and not (arguments.wrong_only and judged.right and not judged.contradictions):
+                print_case(judged)
+    for line in totals.lines() + [f"  {count:4} {name}" for name, count in sorted(sums.items(), key=lambda item: -item[1])]:
+        print(line)
+    if arguments.log:
+        log_look(arguments.log, arguments.cases, totals, arguments.reveal)
+    return 0 if totals.right == totals.cases and not totals.contradictions else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

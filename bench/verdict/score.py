@@ -1,0 +1,129 @@
+"""An answer of `megascope analyze --json` against the answers that ground_truth.json accepts (timeline_truth.py)."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """A culprit as the answer names it."""
+    kind: str
+    ranks: frozenset
+
+    def __str__(self):
+        return f"{self.kind} {ranks_text(self.ranks)}"
+
+
+@dataclasses.dataclass
+class Score:
+    """found: sets of truth that are named (ranks right); named: of them, with a right kind; missed; wrong: culprits in no set."""
+    found: int = 0
+    named: int = 0
+    missed: int = 0
+    wrong: int = 0
+
+    @property
+    def ranks_right(self):
+        return self.missed == 0 and self.wrong == 0
+
+    @property
+    def right(self):
+        return self.ranks_right and self.named == self.found
+
+    def better(self):
+        """Key for the alternative that fits best."""
+        return (self.right, self.ranks_right, self.found - self.wrong - self.missed, self.named)
+
+
+def ranks_text(ranks):
+    """0-3,8"""
+    parts, ordered = [], sorted(ranks)
+    for rank in ordered:
+        if parts and parts[-1][1] == rank - 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def said_of(answer):
+    return [Said(culprit["kind"], frozenset(culprit["ranks"])) for culprit in answer["culprits"]]
+
+
+def against(said, sets):
+    """Each culprit belongs to the smallest set that holds its ranks, of those that accept its kind if one does. A set that is
+    `exact` holds no culprit of another kind."""
+    score, members = Score(), [[] for _ in sets]
+    for culprit in said:
+        holding = [index for index, one in enumerate(sets)
+                   if culprit.ranks <= set(one["ranks"]) and (culprit.kind in one["kinds"] or not one.get("exact"))]
+        if not holding:
+            score.wrong += 1
+            continue
+        chosen = min(holding, key=lambda index: (culprit.kind not in sets[index]["kinds"], len(sets[index]["ranks"])))
+        members[chosen].append(culprit)
+    for one, culprits in zip(sets, members):
+        all_ranks = frozenset().union(*(culprit.ranks for culprit in culprits))
+        if not culprits or (all_ranks != set(one["ranks"]) and not one["part"]):
+            score.missed += 1
+            continue
+        score.found += 1
+        score.named += all(culprit.kind in one["kinds"] for culprit in culprits)
+    return score
+
+
+def score_of(said, accept):
+    """The best score over the alternatives. accept: as in ground_truth.json."""
+    return max((against(said, sets) for sets in accept), key=Score.better)
+
+
+def truth_text(truth):
+    """The first accepted answer that names somebody where there is a fault, in the form of Said; silence is 'nobody'."""
+    sets = truth["accept"][0]
+    if truth["observable"] in ("yes", "ambiguous"):
+        sets = next(one for one in truth["accept"] if one)
+    return "; ".join(f"{one['kinds'][0]} {ranks_text(one['ranks'])}" for one in sets) or "nobody"
+
+
+def said_text(said):
+    return "; ".join(map(str, said)) or "nobody"
+
+
+@dataclasses.dataclass
+class Totals:
+    cases: int = 0
+    right: int = 0
+    ranks_right: int = 0
+    healthy: int = 0
+    healthy_accused: int = 0
+    found: int = 0
+    named: int = 0
+    missed: int = 0
+    wrong: int = 0
+    failed: int = 0
+    contradictions: int = 0
+
+    def add(self, score, is_healthy, contradiction_count, right):
+        """right: score.right, and all else that the case's truth says."""
+        self.cases += 1
+        self.contradictions += contradiction_count
+        self.right += right
+        self.ranks_right += score.ranks_right
+        self.healthy += is_healthy
+        self.healthy_accused += is_healthy and score.wrong > 0
+        for field in ("found", "named", "missed", "wrong"):
+            setattr(self, field, getattr(self, field) + getattr(score, field))
+
+    def add_failure(self):
+        """A run that could not be imported or analysed: not right."""
+        self.cases += 1
+        self.failed += 1
+
+    @staticmethod
+    def share(part, whole):
+        return f"{part / whole:.3f} ({part}/{whole})" if whole else "- (0/0)"
+
+    def lines(self):
+        return [f"right: {self.right}/{self.cases} (ranks right: {self.ranks_right}/{self.cases}; could not be analysed: {self.failed})",
+                f"precision {self.share(self.found, self.found + self.wrong)}, recall {self.share(self.found, self.found + self.missed)}, "
+                f"cause {self.share(self.named, self.found)}",
+                f"healthy accused: {self.healthy_accused}/{self.healthy}; contradictions: {self.contradictions}"]

@@ -1,0 +1,54 @@
+"""The corpus runner and the lint on the built command: each run is made, analysed and judged. What is said is not tested here.
+
+Arguments: bench/verdict, megascope.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
+import contradiction_lint  # pylint: disable=wrong-import-position
+import told_skips  # pylint: disable=wrong-import-position
+
+VERDICT, MEGASCOPE = sys.argv[1:3]
+
+
+class Runner(unittest.TestCase):
+    def run_corpus(self, *words):
+        return subprocess.run([sys.executable, os.path.join(VERDICT, "corpus.py"), MEGASCOPE, *words], capture_output=True, text=True,
+                              timeout=200, check=False)
+
+    def test_a_table_and_a_line_in_the_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "looks.txt")
+            result = self.run_corpus("--cases", "2,13", "--log", log)
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+            lines = result.stdout.splitlines()
+            self.assertTrue(any(line.startswith("2 slow_rank ") and " slow_compute 3 " in line for line in lines), result.stdout)
+            self.assertTrue(any(line.startswith("13 healthy ") and " nobody " in line for line in lines), result.stdout)
+            self.assertIn("could not be analysed: 0", result.stdout)
+            with open(log, encoding="utf-8") as file:
+                self.assertRegex(file.read(), r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ 2,13 \d/2 contradictions \d+\n$")
+
+    def test_a_run_that_is_no_timeline_is_counted_as_failed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "seed-0002"))
+            with open(os.path.join(folder, "seed-0002", "ground_truth.json"), "w", encoding="utf-8") as file:
+                file.write('{"case": "broken", "observable": "healthy", "accept": [[]]}')
+            result = self.run_corpus("--cases", "2", "--corpus", folder)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("could not be analysed: 1", result.stdout)
+            self.assertIn("megascope import ended with", result.stdout)
+
+
+class Lint(unittest.TestCase):
+    def test_runs_of_all_kinds_are_made_and_analysed(self):
+        for seed in range(1, 31):
+            self.assertEqual(contradiction_lint.look(MEGASCOPE, seed)[2], "", seed)
+
+
+if __name__ == "__main__":
+    told_skips.main()
