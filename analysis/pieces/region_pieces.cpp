@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "analysis/pieces/piece.h"
+#include "analysis/pieces/region_run.h"
 #include "core/record/hash.h"
 #include "core/record/value_fact.h"
 
@@ -84,6 +85,15 @@ void region_pieces(const RecordSource& source, const analysis::MatchTables& tabl
     }
     cutter.finish();
   }
+}
+
+RegionRun read_regions(const RecordSource& source, const analysis::MatchTables& tables) {
+  RegionRun run;
+  Names names;
+  run.processes.resize(source.world_ranks().size());
+  for (std::size_t i = 0; i < run.processes.size(); ++i) region_pieces(source, tables, i, names, run.processes[i]);
+  run.names = names.take();
+  return run;
 }
 
 bool is_of_regions(const RecordSource& source) {

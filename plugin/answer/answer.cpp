@@ -1,7 +1,7 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/match/both_sinks.h"
-#include "analysis/pieces/work_source.h"
+#include "plugin/answer/judged_regions.h"
 
 #include <algorithm>
 #include <functional>
@@ -128,15 +128,10 @@ void Answer::judge_calls(const RecordSource& source) {
 }
 
 void Answer::judge_operations() {
-  const pieces::WorkSource work(in_order(), tables_);
-  const detect::StepMarks steps{work.step_ends_ns()};
-  detect::Options options = judge_;
-  options.steps = &steps;
-  detection_ = detect::detect(work, options);
-  detection_.limitations.emplace_back("Links are not judged: operations of devices do not tell how long a message was under way.");
-  number_steps(work.step_numbers());
+  const JudgedRegions judged(in_order(), tables_, groups_.indices, judge_);
+  detection_ = judged.detect();
+  number_steps(judged.step_numbers());
   view_.are_steps_told = true;
-  for (detect::Culprit& culprit : detection_.culprits) culprit.evidence.what = "what it computes";
   acquit();
 }
 
