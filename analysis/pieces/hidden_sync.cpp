@@ -165,6 +165,7 @@ class Finder {
 
   bool is_together(const Kind& kind, const std::string& dimension) const {
     const Distance distance = distance_over(kind, dimension);
+    if (getenv("DBG")) fprintf(stderr, "%s %s share %.4f n %zu end %.1f scale %.1f const %.1f clock %.1f us\n", run_.names[kind.name].c_str(), dimension.c_str(), kind.total_ns/work_ns_, distance.instances, distance.end_ns/1e3, distance.scale_ns/1e3, distance.constant_ns/1e3, clock_error_ns_/1e3);
     return distance.instances >= kMinInstances && distance.scale_ns > 0.0 && distance.end_ns <= kTogether * distance.scale_ns &&
            distance.constant_ns <= std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }

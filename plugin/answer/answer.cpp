@@ -1,7 +1,6 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/match/both_sinks.h"
-#include "plugin/answer/judged_regions.h"
 
 #include <algorithm>
 #include <functional>
@@ -128,43 +127,50 @@ void Answer::judge_calls(const RecordSource& source) {
 }
 
 void Answer::judge_operations() {
-  const JudgedRegions judged(in_order(), tables_, groups_.indices, judge_);
-  detection_ = judged.detect();
-  number_steps(judged.step_numbers());
+  regions_.emplace(in_order(), tables_, groups_.indices, judge_);
+  detection_ = regions_->detect();
+  number_steps(regions_->step_numbers());
   view_.are_steps_told = true;
-  acquit();
+  if (!detection_.culprits.empty()) confirm();
 }
 
-/// Stages of a model are never quite alike: one that carries more is told only where the run would be faster otherwise, and
-/// where all of it was replayed.
-void Answer::acquit() {
-  constexpr double kWorthTelling = 1.005;
-  const auto is_stage = [](const detect::Culprit& culprit) { return culprit.cause == detect::Cause::kStageImbalance; };
-  if (std::ranges::none_of(detection_.culprits, is_stage)) return;
+/// What the replay does not confirm is not told: without it the run would not have been faster, as the others are or as they should be.
+void Answer::confirm() {
+  constexpr double kMinGain = 1.002;
+  const whatif::WhatIf& what_if = replay();
+  if (!what_if.is_there() || what_if.asked.size() != detection_.culprits.size()) return;
   std::vector<detect::Culprit> kept;
-  const whatif::WhatIf what_if = replay();
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
-    const detect::Culprit& culprit = detection_.culprits[i];
-    const bool is_judged = is_stage(culprit) && i < what_if.asked.size() && what_if.limitations.empty();
-    if (!is_judged || std::max(what_if.asked[i].gain, what_if.asked[i].alone) >= kWorthTelling) {
+    detect::Culprit& culprit = detection_.culprits[i];
+    culprit.cost_fraction = what_if.asked[i].cost;
+    if (std::max(what_if.asked[i].gain, what_if.asked[i].alone) >= kMinGain) {
       kept.push_back(culprit);
       continue;
     }
-    detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would have been less than 0.5 % faster.");
+    detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would not have been faster.");
   }
+  std::ranges::stable_sort(kept, std::greater<>(), &detect::Culprit::cost_fraction);
   detection_.culprits = std::move(kept);
+  replayed_.reset();  // the costs of those that are left are split anew
+  const whatif::WhatIf& again = replay();
+  for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
 }
 
-whatif::WhatIf Answer::replay() {
+const whatif::WhatIf& Answer::replay() {
+  if (replayed_) return *replayed_;
   whatif::WhatIfOptions options;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
-  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
+  if (regions_) {
+    options.graph.regions = &regions_->run();
+    options.graph.hidden = &regions_->hidden();
+  }
+  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back({culprit.ranks, culprit.links});
   if (!graph_) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
   }
-  return whatif::what_if(*graph_, in_order(), options);
+  return replayed_.emplace(whatif::what_if(*graph_, in_order(), options));
 }
 
 /// From steps as they are counted to the program's own numbers.

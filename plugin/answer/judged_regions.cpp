@@ -3,8 +3,12 @@
 #include "analysis/match/match.h"
 #include "analysis/pieces/region_links.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace megascope::answer {
 namespace {
@@ -18,6 +22,49 @@ std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSy
   std::string text;
   for (const auto& [share, name] : by_share) text += (text.empty() ? "`" : ", `") + run.names[name] + "`";
   return text;
+}
+
+std::pair<std::int32_t, std::int32_t> ascending(std::pair<std::int32_t, std::int32_t> link) {
+  return {std::min(link.first, link.second), std::max(link.first, link.second)};
+}
+
+/// Lanes of one transfer between groups: both ends differ from those of the other in the same dimension only, by as much.
+bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::pair<std::int32_t, std::int32_t> a, std::pair<std::int32_t, std::int32_t> b) {
+  const auto at = [&ranks](std::int32_t rank) { return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin()); };
+  std::size_t different = 0;
+  for (const auto& entry : groups) {
+    const std::vector<std::int32_t>& index = entry.second;
+    const std::int32_t from = index[at(a.first)] - index[at(b.first)];
+    const std::int32_t to = index[at(a.second)] - index[at(b.second)];
+    const bool is_of_link = index[at(a.first)] != index[at(a.second)];
+    if (from != to || (from != 0 && is_of_link)) return false;
+    different += from != 0 ? 1 : 0;
+  }
+  return different <= 1;
+}
+
+/// Slow links between the same groups are one culprit.
+void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::vector<detect::Culprit>& culprits) {
+  std::vector<detect::Culprit> merged;
+  for (detect::Culprit& culprit : culprits) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const detect::Culprit& other) {
+      return !culprit.links.empty() && !other.links.empty() && are_lanes(groups, ranks, ascending(other.links[0]), ascending(culprit.links[0]));
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(culprit));
+      continue;
+    }
+    same->links.insert(same->links.end(), culprit.links.begin(), culprit.links.end());
+    same->ranks.insert(same->ranks.end(), culprit.ranks.begin(), culprit.ranks.end());
+    std::sort(same->ranks.begin(), same->ranks.end());
+    same->ranks.erase(std::unique(same->ranks.begin(), same->ranks.end()), same->ranks.end());
+    same->onset_step = std::min(same->onset_step, culprit.onset_step);
+    same->last_step = std::max(same->last_step, culprit.last_step);
+    same->active_steps = std::max(same->active_steps, culprit.active_steps);
+    same->cost_fraction = std::max(same->cost_fraction, culprit.cost_fraction);
+    same->factor = std::max(same->factor, culprit.factor);
+  }
+  culprits = std::move(merged);
 }
 
 }  // namespace
@@ -56,6 +103,7 @@ detect::Detection JudgedRegions::detect() const {
   for (detect::Culprit& culprit : detection.culprits) {
     if (culprit.cause != detect::Cause::kSlowLink) culprit.evidence.what = "what it computes";
   }
+  if (options_.groups != nullptr) merge_links(*options_.groups, own_->world_ranks(), detection.culprits);
   return detection;
 }
 
