@@ -41,7 +41,7 @@ class Namer {
 
   Cause cause_of(const SlowUnit& unit) const {
     if (unit.kind == Together::kHost) return Cause::kSlowHost;
-    if (unit.kind == Together::kReplica) return Cause::kInputImbalance;
+    if (unit.kind == Together::kReplica) return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
     if (unit.kind == Together::kRank || unit.kind == Together::kSynchronised) return Cause::kSlowCompute;
     const bool is_stage = peers_.is_pipeline && !(unit.ranks.size() == 1 && unit.finding.onset > 1);
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;

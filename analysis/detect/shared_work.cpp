@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
+#include "analysis/detect/statistics.h"
 #include "analysis/detect/work_judge.h"
 
 namespace megascope::detect {
 namespace {
+
+constexpr double kUsual = 1.0 / 3.0;
 
 /// Groups of one kind of shared work, as if each was a rank: what they do, and which are of one class.
 struct GroupWork {
@@ -54,21 +58,19 @@ GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWo
   return groups;
 }
 
-double sum_of(const std::vector<double>& levels) {
-  double sum = 0.0;
-  for (const double level : levels) sum += std::exp(level);
-  return sum;
+/// What a class does in each step, in ns: the lower third of its members stands for it.
+std::vector<double> work_of_class(const Reduced& reduced, const std::vector<std::size_t>& members) {
+  std::vector<double> work;
+  std::vector<double> values;
+  for (std::size_t step = 0; step < reduced.step_count; ++step) {
+    values.clear();
+    for (const std::size_t rank : members) values.push_back(reduced.ranks[rank].work_ns(step));
+    work.push_back(quantile(values, kUsual));
+  }
+  return work;
 }
 
-/// The class's level becomes that of its own and the groups' work. Returns the groups' share of it.
-double add_level(const std::vector<double>& shared, std::vector<double>& level) {
-  const double own = sum_of(level);
-  const double others = sum_of(shared);
-  for (std::size_t step = 0; step < level.size(); ++step) level[step] = std::log(std::exp(level[step]) + std::exp(shared[step]));
-  return others / std::max(own + others, 1e-30);
-}
-
-void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t class_index, double share, const std::string& operation, WorkSeries& work) {
+void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t class_index, double work_ns, const std::string& operation, WorkSeries& work) {
   const std::vector<std::size_t>& members = groups.peers.classes[class_index];
   const Measure measure = measure_of(compared, members);
   for (const std::size_t group : members) {
@@ -80,7 +82,7 @@ void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t 
     for (double& value : series.excess) value -= measure.level;
     series.noise = compared.noise[group] * measure.widened;
     series.apart = measure.apart;
-    series.share = share;
+    series.share = work_ns;  // of the class's, once that is known
     series.operation = operation;
     work.shared.push_back(std::move(series));
   }
@@ -89,16 +91,26 @@ void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t 
 }  // namespace
 
 void add_shared_work(const Reduced& reduced, const Peers& peers, const Options& options, WorkSeries& work) {
-  if (options.shared == nullptr) return;
+  if (options.shared == nullptr || options.shared->empty()) return;
+  std::vector<std::vector<double>> class_work;
+  for (const auto& members : peers.classes) class_work.push_back(work_of_class(reduced, members));
   for (const SharedWork& shared : *options.shared) {
     const GroupWork groups = read_groups(reduced, peers, shared, options);
     if (groups.reduced.ranks.empty() || groups.reduced.step_count != reduced.step_count) continue;
     const WorkSeries compared = compare_work(groups.reduced, groups.peers);
     for (std::size_t i = 0; i < peers.classes.size(); ++i) {
       if (groups.peers.classes[i].empty()) continue;
-      const double share = add_level(compared.class_level[i], work.class_level[i]);
-      add_class(groups, compared, i, share, shared.operation, work);
+      const std::vector<double> more = work_of_class(groups.reduced, groups.peers.classes[i]);
+      for (std::size_t step = 0; step < more.size(); ++step) class_work[i][step] += more[step];
+      add_class(groups, compared, i, std::accumulate(more.begin(), more.end(), 0.0), shared.operation, work);
     }
+  }
+  for (SharedSeries& series : work.shared) {
+    const std::vector<double>& all = class_work[series.class_index];
+    series.share /= std::max(std::accumulate(all.begin(), all.end(), 0.0), 1.0);
+  }
+  for (std::size_t i = 0; i < class_work.size(); ++i) {
+    for (std::size_t step = 0; step < class_work[i].size(); ++step) work.class_level[i][step] = std::log(std::max(class_work[i][step], 1.0));
   }
 }
 

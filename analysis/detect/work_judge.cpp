@@ -164,6 +164,8 @@ class WorkJudge {
       if (!work_.shared[i].has_peers) continue;
       add_unit(Together::kSynchronised, i, work_.shared.size(), work_.shared[i].members);
       kinds_.back().operation = work_.shared[i].operation;
+      units_.push_back({{first_shared_ + i}, {1.0}, units_.back().log_prior, false});  // slow only in what they do in step
+      kinds_.push_back(kinds_.back());
     }
   }
 
@@ -221,6 +223,20 @@ class WorkJudge {
     return others.empty() || median(others) < 0.5 * finding.excess;
   }
 
+  /// Where one member of a group is slow by what it does alone, the group is slow by it: that rank's unit.
+  std::size_t rank_of_group(std::size_t named, const std::vector<Scan>& scans) const {
+    if (kinds_[named].kind != Together::kSynchronised) return named;
+    std::size_t found = named;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      if (kinds_[i].kind != Together::kRank || units_[i].strands.size() != 1 || scans[i].score < score_threshold(options_)) continue;
+      if (!std::binary_search(kinds_[named].ranks.begin(), kinds_[named].ranks.end(), kinds_[i].index) || is_explained_[kinds_[i].index]) continue;
+      found = i;
+      ++count;
+    }
+    return count == 1 ? found : named;
+  }
+
   /// Where only work that a group does in step shows that one of its members is slow, it is not known which: the unit of the group.
   std::size_t group_of_unsure(std::size_t named, const std::vector<Scan>& scans) const {
     constexpr double kSure = 4.0;  // log of how much likelier
@@ -236,7 +252,7 @@ class WorkJudge {
   }
 
   void settle(std::size_t chosen, const std::vector<Scan>& scans) {
-    const std::size_t named = group_of_unsure(same_as(chosen, scans), scans);
+    const std::size_t named = group_of_unsure(rank_of_group(same_as(chosen, scans), scans), scans);
     const Finding finding = describe(strands_, units_[named], scans[named], score_threshold(options_));
     double apart = 0.0;
     for (const std::size_t rank : kinds_[named].ranks) apart = std::max(apart, apart_[rank]);
@@ -244,8 +260,10 @@ class WorkJudge {
     if (!changed_itself(units_[named], finding)) return;
     if (kinds_[named].kind == Together::kClass && finding.excess - dragged(kinds_[named].index, finding) < kMinRemainder * finding.excess) return;
     for (const std::size_t one : units_[named].strands) is_explained_[one] = true;
+    for (const std::size_t one : units_[chosen].strands) is_explained_[one] = true;
     found_.push_back(kinds_[named]);
     found_.back().finding = finding;
+    if (kinds_[named].kind == Together::kReplica) found_.back().is_uneven = is_uneven(named, scans[named]);
   }
 
   /// By how much ranks that were found slow make the class slow, through work that all of its ranks do in step: log factor.

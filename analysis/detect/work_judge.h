@@ -58,6 +58,7 @@ struct SlowUnit {
   std::size_t index = 0;             ///< of the rank, host, replica, class or WorkSeries::shared
   std::vector<std::size_t> ranks;
   Finding finding;
+  bool is_uneven = false;            ///< of kReplica: its work varies from step to step
   std::string operation = {};        ///< of kSynchronised: in which they synchronise
 };
 /// The units whose work is slow, the surest first: what explains more at once is surer, so that a host is named and not its

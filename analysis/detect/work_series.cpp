@@ -33,8 +33,8 @@ std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::si
       if (!is_small) usual[step][part] = quantile(values, kUsual);
     }
     if (!is_small) continue;
-    const double middle = median(values);
-    for (Parts& parts : usual) parts[part] = middle;
+    const double lower = quantile(values, kUsual);  // one of two may be slow
+    for (Parts& parts : usual) parts[part] = lower;
   }
   return usual;
 }

@@ -119,6 +119,7 @@ class Finder {
     double end_ns = 0.0;
     double scale_ns = 0.0;
     double constant_ns = 0.0;
+    double raw_end_ns = 0.0;
     std::size_t instances = 0;
   };
   Distance distance_over(const Kind& kind, const std::string& dimension) const {
@@ -126,6 +127,7 @@ class Finder {
     std::vector<double> begins;
     std::vector<double> ends;
     std::vector<double> constants;
+    std::vector<double> raw_ends;
     Distance distance;
     for (const Group& group : groups_over({dimension}, coordinates_, run_.processes.size())) {
       const std::vector<Executions> members = members_of(kind, group);
@@ -136,11 +138,13 @@ class Finder {
       begins.push_back(apart.begin_ns);
       ends.push_back(apart.end_ns);
       constants.push_back(apart.constant_ns);
+      raw_ends.push_back(apart.raw_end_ns);
     }
     if (ends.empty()) return distance;
     distance.end_ns = detect::median(ends);
     distance.scale_ns = std::hypot(detect::median(begins), independent(kind, dimension, all));
     distance.constant_ns = detect::median(constants);
+    distance.raw_end_ns = detect::median(raw_ends);
     return distance;
   }
   double independent(const Kind& kind, const std::string& dimension, const std::vector<Executions>& all) const {
@@ -151,21 +155,20 @@ class Finder {
     return pairs.empty() ? own_variation_ns(all) : independent_ns(pairs);
   }
 
-  /// What is constant between ends of communication that is known to end together is the clocks'.
+  /// How far apart ends of communication are that is known to end together.
   void find_clock_error(const std::string& dimension) {
     clock_error_ns_ = 0.0;
-    std::vector<double> constants;
+    std::vector<double> errors;
     for (const Kind& kind : kinds_) {
       if (kind.is_work || kind.total_ns < kMinShare * work_ns_) continue;
       const Distance distance = distance_over(kind, dimension);
-      if (distance.instances >= kMinInstances && distance.end_ns <= kTogether * distance.scale_ns) constants.push_back(distance.constant_ns);
+      if (distance.instances >= kMinInstances && distance.end_ns <= kTogether * distance.scale_ns) errors.push_back(distance.raw_end_ns);
     }
-    if (!constants.empty()) clock_error_ns_ = detect::median(constants);
+    if (!errors.empty()) clock_error_ns_ = detect::median(errors);
   }
 
   bool is_together(const Kind& kind, const std::string& dimension) const {
     const Distance distance = distance_over(kind, dimension);
-    if (getenv("DBG")) fprintf(stderr, "%s %s share %.4f n %zu end %.1f scale %.1f const %.1f clock %.1f us\n", run_.names[kind.name].c_str(), dimension.c_str(), kind.total_ns/work_ns_, distance.instances, distance.end_ns/1e3, distance.scale_ns/1e3, distance.constant_ns/1e3, clock_error_ns_/1e3);
     return distance.instances >= kMinInstances && distance.scale_ns > 0.0 && distance.end_ns <= kTogether * distance.scale_ns &&
            distance.constant_ns <= std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }

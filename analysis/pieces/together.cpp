@@ -35,19 +35,26 @@ std::vector<std::vector<double>> deviations(const std::vector<std::vector<Execut
   return result;
 }
 
-void add_block(const std::vector<std::vector<Execution>>& members, std::size_t first, std::size_t last, Apart& apart,
-               std::vector<double>& begins, std::vector<double>& ends, std::vector<double>& constants) {
+struct Samples {
+  std::vector<double> begins;
+  std::vector<double> ends;
+  std::vector<double> raw_ends;
+  std::vector<double> constants;
+};
+
+void add_block(const std::vector<std::vector<Execution>>& members, std::size_t first, std::size_t last, Apart& apart, Samples& samples) {
   const auto end_deviations = deviations(members, first, last, true);
   const auto begin_deviations = deviations(members, first, last, false);
   std::vector<double> worst(last - first, 0.0);
   for (std::size_t m = 0; m < members.size(); ++m) {
     std::vector<double> values = end_deviations[m];
     const double constant = median(values);
-    constants.push_back(std::fabs(constant));
+    samples.constants.push_back(std::fabs(constant));
     for (std::size_t i = 0; i < last - first; ++i) {
-      ends.push_back(std::fabs(end_deviations[m][i] - constant));
-      begins.push_back(std::fabs(begin_deviations[m][i] - constant));
-      worst[i] = std::max(worst[i], ends.back());
+      samples.raw_ends.push_back(std::fabs(end_deviations[m][i]));
+      samples.ends.push_back(std::fabs(end_deviations[m][i] - constant));
+      samples.begins.push_back(std::fabs(begin_deviations[m][i] - constant));
+      worst[i] = std::max(worst[i], samples.ends.back());
     }
   }
   apart.worst_end_ns.insert(apart.worst_end_ns.end(), worst.begin(), worst.end());
@@ -84,9 +91,7 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
   Apart apart;
   apart.instances = members.empty() ? 0 : members[0].size();
   if (apart.instances == 0 || members.size() < 2) return apart;
-  std::vector<double> begins;
-  std::vector<double> ends;
-  std::vector<double> constants;
+  Samples samples;
   const Executions first_member = members[0];
   const std::size_t step_count = [&] {
     std::size_t count = 0;
@@ -94,17 +99,18 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
     return count;
   }();
   if (apart.instances < kMinOfStep * step_count) {
-    add_block(members, 0, apart.instances, apart, begins, ends, constants);
+    add_block(members, 0, apart.instances, apart, samples);
   } else {
     for (std::size_t i = 0; i < apart.instances;) {
       const std::size_t end = end_of_step(first_member, i);
-      add_block(members, i, end, apart, begins, ends, constants);
+      add_block(members, i, end, apart, samples);
       i = end;
     }
   }
-  apart.begin_ns = median(begins);
-  apart.end_ns = median(ends);
-  apart.constant_ns = quantile(constants, 0.9);
+  apart.begin_ns = median(samples.begins);
+  apart.end_ns = median(samples.ends);
+  apart.constant_ns = quantile(samples.constants, 0.9);
+  apart.raw_end_ns = quantile(samples.raw_ends, 0.9);
   return apart;
 }
 

@@ -30,6 +30,7 @@ struct Apart {
   double begin_ns = 0.0;
   double end_ns = 0.0;
   double constant_ns = 0.0;  ///< of ends: the largest constant, by absolute value, of most blocks (0.9 quantile)
+  double raw_end_ns = 0.0;   ///< of ends with the constants, 0.9 quantile: where all end at once, how far the clocks are off
   std::size_t instances = 0;
   std::vector<double> worst_end_ns;  ///< by instance: the largest deviation of a member's end
 };
