@@ -33,6 +33,8 @@ class Namer {
  private:
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
+    culprits_.back().balance_factor = unit.kind == Together::kClass && peers_.is_pipeline ? unit.balance_factor : culprits_.back().factor;
+    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
     if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
     if (unit.kind == Together::kSynchronised) culprits_.back().synchronised_in = unit.operation;
@@ -152,6 +154,9 @@ class Namer {
     culprit.onset_step = static_cast<std::int32_t>(finding.onset);
     culprit.last_step = static_cast<std::int32_t>(finding.last);
     culprit.active_steps = static_cast<std::int32_t>(finding.active_steps);
+    for (std::size_t step = 0; step < finding.is_active.size(); ++step) {
+      if (finding.is_active[step]) culprit.steps.push_back(static_cast<std::int64_t>(step));
+    }
     culprit.confidence = 1.0 - options_.false_alarm_rate * std::exp(std::min(0.0, finding.threshold - finding.score));
     return culprit;
   }

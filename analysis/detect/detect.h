@@ -41,10 +41,12 @@ struct Culprit {
   std::vector<std::string> hosts;   ///< of those ranks, each once
   std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
   double factor = 1.0;              ///< time over expected time, in the steps in which it was slow
+  double balance_factor = 1.0;      ///< the same over what would be left to do: for work that has to be done by somebody, the mean of those compared
   std::int32_t onset_step = 0;
   std::int32_t last_step = 0;
   std::int32_t active_steps = 0;    ///< between the two, in which it was slow
-  double cost_fraction = 0.0;       ///< of the time of all steps: what its excess work comes to
+  double cost_fraction = 0.0;       ///< of the time of all steps: what its excess work comes to, at most; once it was replayed, what it cost
+  std::vector<std::int64_t> steps = {};  ///< those active steps, ascending
   double confidence = 0.0;          ///< 1 − the chance that noise alone does this anywhere in the run
   std::string synchronised_in;      ///< operations in which the ranks wait for each other, where that hides which of them is slow; else empty
   std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to

@@ -223,6 +223,15 @@ class WorkJudge {
     return others.empty() || median(others) < 0.5 * finding.excess;
   }
 
+  /// What a group does in step is slow by the member that was found already.
+  bool is_of_found_rank(std::size_t unit) const {
+    if (kinds_[unit].kind != Together::kSynchronised) return false;
+    const std::vector<std::size_t>& members = kinds_[unit].ranks;
+    return std::any_of(found_.begin(), found_.end(), [&](const SlowUnit& found) {
+      return found.kind == Together::kRank && std::binary_search(members.begin(), members.end(), found.index);
+    });
+  }
+
   /// Where one member of a group is slow by what it does alone, the group is slow by it: that rank's unit.
   std::size_t rank_of_group(std::size_t named, const std::vector<Scan>& scans) const {
     if (kinds_[named].kind != Together::kSynchronised) return named;
@@ -252,6 +261,10 @@ class WorkJudge {
   }
 
   void settle(std::size_t chosen, const std::vector<Scan>& scans) {
+    if (is_of_found_rank(chosen)) {
+      for (const std::size_t one : units_[chosen].strands) is_explained_[one] = true;
+      return;
+    }
     const std::size_t named = group_of_unsure(rank_of_group(same_as(chosen, scans), scans), scans);
     const Finding finding = describe(strands_, units_[named], scans[named], score_threshold(options_));
     double apart = 0.0;
@@ -290,6 +303,8 @@ class WorkJudge {
     for (std::vector<double> level : work_.class_level) levels.push_back(median(level));
     std::vector<double> sorted = levels;
     const double usual = quantile(sorted, kUsual);
+    double mean = 0.0;
+    for (const double level : levels) mean += std::exp(level) / static_cast<double>(levels.size());
     const double threshold = score_threshold(options_) + std::log(static_cast<double>(levels.size()));
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const auto same = std::find_if(found_.begin(), found_.end(), [i](const SlowUnit& unit) { return unit.kind == Together::kClass && unit.index == i; });
@@ -307,8 +322,10 @@ class WorkJudge {
       if (finding.excess < kMinRemainder * (levels[i] - usual) || !is_worth_it(finding, options_)) continue;
       if (same == found_.end()) {
         found_.push_back({Together::kClass, i, peers_.classes[i], finding});
+        found_.back().balance_factor = std::exp(levels[i]) / mean;
       } else if (finding.excess * static_cast<double>(steps_) > same->finding.excess * static_cast<double>(same->finding.active_steps)) {
         same->finding = finding;
+        same->balance_factor = std::exp(levels[i]) / mean;
       }
     }
   }

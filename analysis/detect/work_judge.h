@@ -58,6 +58,7 @@ struct SlowUnit {
   std::size_t index = 0;             ///< of the rank, host, replica, class or WorkSeries::shared
   std::vector<std::size_t> ranks;
   Finding finding;
+  double balance_factor = 1.0;       ///< of kClass: its work over the mean of all classes
   bool is_uneven = false;            ///< of kReplica: its work varies from step to step
   std::string operation = {};        ///< of kSynchronised: in which they synchronise
 };

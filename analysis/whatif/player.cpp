@@ -24,6 +24,25 @@ double ratio(double time_ns, double other_ns) { return time_ns > 0 && other_ns >
 Player::Player(OperationGraph& graph, const std::vector<bool>& blamed)
     : graph_(graph), blamed_(blamed), replay_(graph), usual_ns_(usual_durations_ns(graph)), without_ns_(durations_without_slowness_ns(graph, usual_ns_)) {}
 
+void Player::expect(const Subject& subject, double factor, const std::vector<bool>& steps) {
+  const std::vector<Bits> bits = meant({subject}, 0, 1);
+  const auto is_wanted = [&](OperationIndex index) {
+    return bits[index] != 0 && graph_.types[graph_.operations[index].type].is_work && (steps.empty() || steps[graph_.step_of[index]]);
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<double, double>> sums;  // by rank and step: as it was, and without slowness
+  for (OperationIndex i = 0; i < bits.size(); ++i) {
+    if (!is_wanted(i)) continue;
+    auto& [was, without] = sums[{graph_.rank_of[i], graph_.step_of[i]}];
+    was += as_was_ns(i);
+    without += without_ns(i);
+  }
+  for (OperationIndex i = 0; i < bits.size(); ++i) {
+    if (!is_wanted(i)) continue;
+    const auto& [was, without] = sums.at({graph_.rank_of[i], graph_.step_of[i]});
+    if (without * factor > was) without_ns_[i] *= static_cast<float>(was / (factor * without));
+  }
+}
+
 std::vector<double> Player::step_times_ns(As as) {
   const auto lanes = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
     lanes_ns.fill(as == As::kItWas ? as_was_ns(index) : as == As::kUsual ? usual_ns(index) : without_ns(index));

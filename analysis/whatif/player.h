@@ -25,6 +25,9 @@ class Player {
   Player(OperationGraph& graph, const std::vector<bool>& blamed);
 
   std::size_t cut_count() const { return replay_.cut_count(); }
+  /// Work of the subject takes `factor` times as long as it should, in these steps (by index; all if empty): what operations of the same
+  /// type do not tell of that (they are slow alike, or only the subject has some) is taken from all of its work alike.
+  void expect(const Subject& subject, double factor, const std::vector<bool>& steps);
 
   enum class As : std::uint8_t { kItWas, kUsual, kWithoutSlowness };
   std::vector<double> step_times_ns(As as);

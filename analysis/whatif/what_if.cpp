@@ -119,6 +119,13 @@ void add_asked(const OperationGraph& graph, const std::vector<Asked>& asked, std
   }
 }
 
+/// By step of the graph.
+std::vector<bool> steps_of(const OperationGraph& graph, const Asked& asked) {
+  std::vector<bool> steps;
+  for (const std::int64_t step : graph.step_numbers) steps.push_back(std::binary_search(asked.steps.begin(), asked.steps.end(), step));
+  return steps;
+}
+
 /// A rank that was asked for by itself is slow itself.
 std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<Asked>& asked) {
   std::vector<bool> blamed(graph.world_ranks.size(), false);
@@ -160,6 +167,11 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
     graph.limitations.push_back(std::to_string(player.cut_count()) + " waits went round in a circle and were cut");
     result.limitations = graph.limitations;
   }
+  std::vector<Subject> subjects;
+  add_asked(graph, options.asked, subjects);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (options.asked[i].factor > 1.0) player.expect(subjects[i], options.asked[i].factor, steps_of(graph, options.asked[i]));
+  }
   const std::vector<double> steps_ns = player.step_times_ns(Player::As::kItWas);
   const std::vector<double> ideal_steps_ns = player.step_times_ns(Player::As::kUsual);
   result.steps = graph.step_numbers;
@@ -169,8 +181,6 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
   result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
   if (result.step_ns > 0.0) result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);
   for (std::size_t i = 0; i < result.steps.size(); ++i) result.step_slowdowns.push_back(ratio(steps_ns[i], ideal_steps_ns[i]));
-  std::vector<Subject> subjects;
-  add_asked(graph, options.asked, subjects);
   add_ranks(graph, player, options.most_scenarios, subjects);
   add_groups(graph, player, groups, options.most_scenarios, subjects);
   add_operations(graph, player, options.most_scenarios, subjects);

@@ -28,6 +28,8 @@ struct Scenario {
 struct Asked {
   std::vector<std::int32_t> ranks;                              ///< ascending
   std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< if any, only transfers between these, in either direction
+  double factor = 1.0;                 ///< their work takes so many times as long as it should; 1: operations of the same type tell
+  std::vector<std::int64_t> steps = {};  ///< in these, the program's numbers, ascending
 };
 
 /// What was lost, as shares of the run.

@@ -134,20 +134,22 @@ void Answer::judge_operations() {
   if (!detection_.culprits.empty()) confirm();
 }
 
-/// What the replay does not confirm is not told: without it the run would not have been faster, as the others are or as they should be.
+/// What the replay does not confirm is not reported: without it the run would not have been faster.
 void Answer::confirm() {
-  constexpr double kMinGain = 1.002;
+  constexpr double kMinCost = 0.005;  // of the run
+  constexpr double kSureCost = 0.02;  // of what others hide now
   const whatif::WhatIf& what_if = replay();
   if (!what_if.is_there() || what_if.asked.size() != detection_.culprits.size()) return;
   std::vector<detect::Culprit> kept;
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
     detect::Culprit& culprit = detection_.culprits[i];
     culprit.cost_fraction = what_if.asked[i].cost;
-    if (std::max(what_if.asked[i].gain, what_if.asked[i].alone) >= kMinGain) {
+    const bool shows_now = what_if.asked[i].gain >= 1.0 + kMinCost;
+    if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
       kept.push_back(culprit);
       continue;
     }
-    detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would not have been faster.");
+    detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would have been less than 0.5 % faster.");
   }
   std::ranges::stable_sort(kept, std::greater<>(), &detect::Culprit::cost_fraction);
   detection_.culprits = std::move(kept);
@@ -155,6 +157,19 @@ void Answer::confirm() {
   const whatif::WhatIf& again = replay();
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
 }
+
+namespace {
+
+/// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise: as much as the mean is left.
+whatif::Asked asked_for(const detect::Culprit& culprit) {
+  whatif::Asked asked{culprit.ranks, culprit.links};
+  if (!culprit.links.empty()) return asked;
+  asked.factor = culprit.balance_factor;
+  asked.steps = culprit.steps;
+  return asked;
+}
+
+}  // namespace
 
 const whatif::WhatIf& Answer::replay() {
   if (replayed_) return *replayed_;
@@ -165,7 +180,7 @@ const whatif::WhatIf& Answer::replay() {
     options.graph.regions = &regions_->run();
     options.graph.hidden = &regions_->hidden();
   }
-  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back({culprit.ranks, culprit.links});
+  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(asked_for(culprit));
   if (!graph_) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
@@ -183,6 +198,9 @@ void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
     number(culprit.onset_step);
     number(culprit.last_step);
     number(culprit.evidence.step);
+    for (std::int64_t& step : culprit.steps) {
+      if (static_cast<std::size_t>(step) < numbers.size()) step = numbers[static_cast<std::size_t>(step)];
+    }
   }
 }
 
