@@ -35,13 +35,14 @@ class Namer {
     add(cause_of(unit), unit.ranks, unit.finding);
     culprits_.back().balance_factor = unit.kind == Together::kClass && peers_.is_pipeline ? unit.balance_factor : culprits_.back().factor;
     if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
-    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
+    if (unit.kind == Together::kReplica) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
     if (unit.kind == Together::kSynchronised) culprits_.back().synchronised_in = unit.operation;
     for (const std::size_t rank : unit.ranks) excess_[rank] = std::max(excess_[rank], unit.finding.excess);
   }
 
   Cause cause_of(const SlowUnit& unit) const {
+    if (unit.kind == Together::kReplicas) return Cause::kInputImbalance;
     if (unit.kind == Together::kHost) return Cause::kSlowHost;
     if (unit.kind == Together::kReplica) return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
     if (unit.kind == Together::kRank || unit.kind == Together::kSynchronised) return Cause::kSlowCompute;

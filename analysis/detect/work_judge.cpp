@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/detect/replica_variation.h"
 #include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
@@ -42,6 +43,7 @@ class WorkJudge {
     add_shared_strands();
     first_class_ = strands_.size();
     if (peers.classes.size() > 1) add_class_strands();
+    variations_ = replica_variations(work, peers);
   }
 
   std::vector<SlowUnit> judge() {
@@ -58,6 +60,7 @@ class WorkJudge {
       if (scans[i].score >= score_threshold(options_) && is_free(units_[i])) settle(i, scans);
     }
     if (peers_.is_pipeline) judge_stages();
+    add_varying_replicas();
     return std::move(found_);
   }
 
@@ -276,7 +279,19 @@ class WorkJudge {
     for (const std::size_t one : units_[chosen].strands) is_explained_[one] = true;
     found_.push_back(kinds_[named]);
     found_.back().finding = finding;
-    if (kinds_[named].kind == Together::kReplica) found_.back().is_uneven = is_uneven(named, scans[named]);
+    if (kinds_[named].kind == Together::kReplica) {
+      found_.back().is_uneven = is_uneven(named, scans[named]) || (!variations_.empty() && variations_[kinds_[named].index].is_there);
+    }
+  }
+
+  /// Replicas that all vary are one finding; what was found of some of them is part of it, unless it is much larger.
+  void add_varying_replicas() {
+    constexpr double kMuchLarger = 3.0;
+    SlowUnit unit = varying_replicas(variations_, peers_);
+    if (unit.ranks.empty() || !is_worth_it(unit.finding, options_)) return;
+    std::erase_if(found_, [&](const SlowUnit& found) { return found.kind != Together::kClass && found.finding.excess < kMuchLarger * unit.finding.excess; });
+    unit.finding.threshold = score_threshold(options_);
+    found_.push_back(std::move(unit));
   }
 
   /// By how much ranks that were found slow make the class slow, through work that all of its ranks do in step: log factor.
@@ -341,6 +356,7 @@ class WorkJudge {
   std::vector<Unit> units_;
   std::vector<SlowUnit> kinds_;  ///< by unit; without a finding
   std::vector<bool> is_explained_;
+  std::vector<ReplicaVariation> variations_;
   std::vector<SlowUnit> found_;
 };
 

@@ -51,7 +51,7 @@ struct Measure {
 Measure measure_of(const WorkSeries& work, const std::vector<std::size_t>& members);
 
 /// What can be slow as one: each has its own cause.
-enum class Together : std::uint8_t { kRank, kHost, kReplica, kClass, kSynchronised };
+enum class Together : std::uint8_t { kRank, kHost, kReplica, kClass, kSynchronised, kReplicas };
 
 struct SlowUnit {
   Together kind = Together::kRank;
