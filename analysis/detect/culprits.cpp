@@ -33,7 +33,7 @@ class Namer {
  private:
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
-    culprits_.back().balance_factor = unit.kind == Together::kClass && peers_.is_pipeline ? unit.balance_factor : culprits_.back().factor;
+    culprits_.back().balance_factor = unit.balance_factor > 1.0 ? unit.balance_factor : culprits_.back().factor;
     if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
     if (unit.kind == Together::kReplica) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kMinRatio = 3.0;      ///< of the variation to what independent ranks would show: a standard deviation each
 constexpr double kMinVariation = 0.01;
+constexpr std::size_t kMinReplicas = 3;  ///< of two each is the other's measure: both seem to vary
 constexpr double kMost = 0.5;          ///< of the replicas
 
 double mean_of(const std::vector<double>& values) {
@@ -56,7 +57,7 @@ std::vector<ReplicaVariation> replica_variations(const WorkSeries& work, const P
 SlowUnit varying_replicas(const std::vector<ReplicaVariation>& variations, const Peers& peers) {
   SlowUnit unit;
   const auto count = static_cast<double>(std::count_if(variations.begin(), variations.end(), [](const ReplicaVariation& one) { return one.is_there; }));
-  if (count < 2.0 || count <= kMost * static_cast<double>(variations.size())) return unit;
+  if (variations.size() < kMinReplicas || count < 2.0 || count <= kMost * static_cast<double>(variations.size())) return unit;
   unit.kind = Together::kReplicas;
   unit.is_uneven = true;
   for (const std::vector<std::size_t>& ranks : peers.replicas) unit.ranks.insert(unit.ranks.end(), ranks.begin(), ranks.end());

@@ -312,8 +312,9 @@ class WorkJudge {
     return most;
   }
 
-  /// Against the other stages: slow since the first step. That is more than a change, where it costs more.
+  /// Against the other stages: slow since the first step. That is more than a change, where it is much more.
   void judge_stages() {
+    constexpr double kMuchMore = 2.0;
     std::vector<double> levels;
     for (std::vector<double> level : work_.class_level) levels.push_back(median(level));
     std::vector<double> sorted = levels;
@@ -338,7 +339,7 @@ class WorkJudge {
       if (same == found_.end()) {
         found_.push_back({Together::kClass, i, peers_.classes[i], finding});
         found_.back().balance_factor = std::exp(levels[i]) / mean;
-      } else if (finding.excess * static_cast<double>(steps_) > same->finding.excess * static_cast<double>(same->finding.active_steps)) {
+      } else if (finding.excess > kMuchMore * same->finding.excess) {
         same->finding = finding;
         same->balance_factor = std::exp(levels[i]) / mean;
       }
