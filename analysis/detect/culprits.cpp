@@ -33,15 +33,19 @@ class Namer {
  private:
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
-    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
+    culprits_.back().balance_factor = unit.balance_factor > 1.0 ? unit.balance_factor : culprits_.back().factor;
+    if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
+    if (unit.kind == Together::kReplica) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
+    if (unit.kind == Together::kSynchronised) culprits_.back().synchronised_in = unit.operation;
     for (const std::size_t rank : unit.ranks) excess_[rank] = std::max(excess_[rank], unit.finding.excess);
   }
 
   Cause cause_of(const SlowUnit& unit) const {
+    if (unit.kind == Together::kReplicas) return Cause::kInputImbalance;
     if (unit.kind == Together::kHost) return Cause::kSlowHost;
-    if (unit.kind == Together::kReplica) return Cause::kInputImbalance;
-    if (unit.kind == Together::kRank) return Cause::kSlowCompute;
+    if (unit.kind == Together::kReplica) return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
+    if (unit.kind == Together::kRank || unit.kind == Together::kSynchronised) return Cause::kSlowCompute;
     const bool is_stage = peers_.is_pipeline && !(unit.ranks.size() == 1 && unit.finding.onset > 1);
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }
@@ -112,6 +116,7 @@ class Namer {
     const Link::Step& shown = link.steps[worst(finding)];
     const double messages = shown.alone + shown.others;
     culprit.evidence = evidence(link.to, finding, messages > 0.0 ? std::exp((shown.sum_log + shown.sum_log_others) / messages) : 0.0);
+    culprit.links.emplace_back(reduced_.ranks[link.from].world_rank, reduced_.ranks[link.to].world_rank);
     culprit.evidence.what = "transfer " + std::to_string(reduced_.ranks[link.from].world_rank) + " -> " +
                             std::to_string(reduced_.ranks[link.to].world_rank);
     culprits_.push_back(std::move(culprit));
@@ -150,6 +155,9 @@ class Namer {
     culprit.onset_step = static_cast<std::int32_t>(finding.onset);
     culprit.last_step = static_cast<std::int32_t>(finding.last);
     culprit.active_steps = static_cast<std::int32_t>(finding.active_steps);
+    for (std::size_t step = 0; step < finding.is_active.size(); ++step) {
+      if (finding.is_active[step]) culprit.steps.push_back(static_cast<std::int64_t>(step));
+    }
     culprit.confidence = 1.0 - options_.false_alarm_rate * std::exp(std::min(0.0, finding.threshold - finding.score));
     return culprit;
   }

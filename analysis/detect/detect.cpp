@@ -40,7 +40,9 @@ Detection detect(const RecordSource& source, const Options& options) {
     return detection;
   }
   const Peers peers = find_peers(reduced, source, options.groups);
-  const WorkSeries work = compare_work(reduced, peers);
+  WorkSeries work = compare_work(reduced, peers);
+  add_shared_work(reduced, peers, options, work);
+  relate_classes(peers, work);
   Findings findings;
   findings.units = slow_units(work, peers, options);
   findings.stalls = stalled_ranks(work, options);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/detect/step_times.h"
@@ -40,11 +41,15 @@ struct Culprit {
   std::vector<std::string> hosts;   ///< of those ranks, each once
   std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
   double factor = 1.0;              ///< time over expected time, in the steps in which it was slow
+  double balance_factor = 1.0;      ///< the same over what would be left to do: for work that has to be done by somebody, the mean of those compared
   std::int32_t onset_step = 0;
   std::int32_t last_step = 0;
   std::int32_t active_steps = 0;    ///< between the two, in which it was slow
-  double cost_fraction = 0.0;       ///< of the time of all steps: what its excess work comes to
+  double cost_fraction = 0.0;       ///< of the time of all steps: what its excess work comes to, at most; once it was replayed, what it cost
+  std::vector<std::int64_t> steps = {};  ///< those active steps, ascending
   double confidence = 0.0;          ///< 1 − the chance that noise alone does this anywhere in the run
+  std::string synchronised_in;      ///< operations in which the ranks wait for each other, where that hides which of them is slow; else empty
+  std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to
   Evidence evidence;
 };
 
@@ -63,6 +68,15 @@ RankMarks marks_of(const StepMarks* marks, std::size_t rank_index);
 /// Ranks of equal "pp" do the same work; of equal "dp" are a replica.
 using GroupIndices = std::map<std::string, std::vector<std::int32_t>>;
 
+/// Work that groups of ranks do in step with each other, since they synchronise inside: a slow member makes it longer for all.
+struct SharedWork {
+  const RecordSource* source = nullptr;            ///< of each group its lowest rank
+  const StepMarks* steps = nullptr;                ///< of those; as many as Options::steps has
+  std::vector<std::vector<std::int32_t>> members;  ///< world ranks, ascending, by index in source->world_ranks()
+  std::string operation;                           ///< "`backward`"
+};
+struct Link;
+
 struct Options {
   double false_alarm_rate = 3e-4;  ///< chance that a healthy run gets any culprit, where noise is as the model says
   double least_factor = 1.012;     ///< below which a difference is not worth a word
@@ -70,6 +84,8 @@ struct Options {
   unsigned jobs = 1;               ///< threads to work with, the caller's among them
   const StepMarks* steps = nullptr;       ///< null: found in the sequence of calls
   const GroupIndices* groups = nullptr;   ///< null: found from communicators and messages
+  const std::vector<SharedWork>* shared = nullptr;  ///< null: all work is a rank's own
+  const std::vector<Link>* links = nullptr;         ///< null: found in the records. Ranks are indices into source.world_ranks()
 };
 
 struct Detection {

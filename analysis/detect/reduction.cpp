@@ -106,7 +106,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
   }
   std::vector<RankSteps> ranks;
   for (const auto& reader : readers) ranks.push_back(reader->take());
-  std::vector<Link> links = transfers.take_links();
+  std::vector<Link> links = options.links != nullptr ? *options.links : transfers.take_links();
   Reduced result;
   for (std::size_t i = 0; i < ranks.size(); ++i) result.steps.push_back(times_of(ranks[i], marks_of(options.steps, i)));
   keep_comparable(ranks, links, result);

@@ -33,8 +33,8 @@ std::vector<Parts> usual_parts(const Reduced& reduced, const std::vector<std::si
       if (!is_small) usual[step][part] = quantile(values, kUsual);
     }
     if (!is_small) continue;
-    const double middle = median(values);
-    for (Parts& parts : usual) parts[part] = middle;
+    const double lower = quantile(values, kUsual);  // one of two may be slow
+    for (Parts& parts : usual) parts[part] = lower;
   }
   return usual;
 }
@@ -168,6 +168,10 @@ void leave_out_unusual(const Reduced& reduced, const std::vector<std::size_t>& m
 }
 
 void compare_class(const Reduced& reduced, const std::vector<std::size_t>& members, WorkSeries& work) {
+  if (members.empty()) {  // a class in which nothing is done in step
+    work.class_level.emplace_back(reduced.step_count, 0.0);
+    return;
+  }
   const std::vector<Parts> usual = usual_parts(reduced, members);
   std::vector<double> noises;
   double parts = 1.0;
@@ -248,7 +252,12 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
   work.noise.assign(count, 0.0);
   work.independent.assign(count, 0.0);
   for (const auto& members : peers.classes) compare_class(reduced, members, work);
-  const std::vector<double> common = common_of(work.class_level, reduced.step_count);
+  return work;
+}
+
+void relate_classes(const Peers& peers, WorkSeries& work) {
+  if (work.class_level.empty()) return;
+  const std::vector<double> common = common_of(work.class_level, work.class_level[0].size());
   for (std::size_t i = 0; i < peers.classes.size(); ++i) {
     std::vector<double>& level = work.class_level[i];
     for (std::size_t step = 0; step < level.size(); ++step) level[step] -= common[step];
@@ -256,7 +265,6 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
     work.class_least_noise.push_back(independent);
     work.class_noise.push_back(std::max({noise_of(level), independent, kLeastNoise}));
   }
-  return work;
 }
 
 }  // namespace megascope::detect

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "analysis/pieces/piece.h"
+#include "analysis/pieces/region_run.h"
 #include "core/record/hash.h"
 #include "core/record/value_fact.h"
 
@@ -11,25 +12,36 @@ bool is_communication(const RegionDefinition* region) {
   return region != nullptr && region->role != RegionRole::kCode && region->role != RegionRole::kFunction && region->role != RegionRole::kArtificial;
 }
 
+struct Region {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint32_t name = 0;
+  std::int64_t step = -1;
+  bool is_work = true;
+};
+
 /// Cuts one location's operations into pieces that do not overlap.
 class Cutter {
  public:
   Cutter(std::uint32_t track, std::vector<Piece>& pieces) : track_(track), pieces_(pieces) {}
 
-  void add(const Call& call, std::uint32_t name, std::int64_t step, bool is_work) {
-    end_until(call.enter_ns);
+  /// In order of begin; of those that begin at one moment the longest first: it encloses the others.
+  void add(const Region& region) {
+    end_until(region.begin_ns);
+    std::int64_t step = region.step;
     if (!open_.empty()) {
       Open& around = open_.back();
       if (!around.is_work) return;  // what communication encloses is part of it
-      emit(around, call.enter_ns);
+      emit(around, region.begin_ns);
       if (step < 0) step = around.step;
     }
-    open_.push_back({.next_ns = call.enter_ns, .end_ns = call.leave_ns, .name = name, .part = 0, .step = step, .is_work = is_work});
+    open_.push_back({.begin_ns = region.begin_ns, .next_ns = region.begin_ns, .end_ns = region.end_ns, .name = region.name, .part = 0, .step = step, .is_work = region.is_work});
   }
   void finish() { end_until(~std::uint64_t{0}); }
 
  private:
   struct Open {
+    std::uint64_t begin_ns = 0;
     std::uint64_t next_ns = 0;  ///< to where its pieces reach
     std::uint64_t end_ns = 0;
     std::uint32_t name = 0;
@@ -48,7 +60,7 @@ class Cutter {
     open.next_ns = end_ns;
   }
   void end_until(std::uint64_t time_ns) {
-    while (!open_.empty() && (open_.back().end_ns < time_ns || (open_.back().end_ns == time_ns && open_.back().next_ns < time_ns))) {
+    while (!open_.empty() && (open_.back().end_ns < time_ns || (open_.back().end_ns == time_ns && open_.back().begin_ns < time_ns))) {
       Open ended = open_.back();
       open_.pop_back();
       emit(ended, ended.end_ns);
@@ -76,14 +88,31 @@ void region_pieces(const RecordSource& source, const analysis::MatchTables& tabl
   const ProcessDefinitions& process = source.process(rank);
   for (const LocationDefinition& location : process.locations) {
     Cutter cutter(tables.first_track(process_index) + location.id, pieces);
+    std::vector<Region> begun;  // at one moment
+    const auto add_begun = [&] {
+      std::stable_sort(begun.begin(), begun.end(), [](const Region& a, const Region& b) { return a.end_ns > b.end_ns; });
+      for (const Region& region : begun) cutter.add(region);
+      begun.clear();
+    };
     const auto calls = source.calls(rank, location.id);
     for (Call call; calls->next(call);) {
       const RegionDefinition* region = process.region(call.region);
       if (call.is_pending || region == nullptr) continue;
-      cutter.add(call, names.of(region->name), step_of(call), !is_communication(region));
+      if (!begun.empty() && begun.front().begin_ns != call.enter_ns) add_begun();
+      begun.push_back({call.enter_ns, call.leave_ns, names.of(region->name), step_of(call), !is_communication(region)});
     }
+    add_begun();
     cutter.finish();
   }
+}
+
+RegionRun read_regions(const RecordSource& source, const analysis::MatchTables& tables) {
+  RegionRun run;
+  Names names;
+  run.processes.resize(source.world_ranks().size());
+  for (std::size_t i = 0; i < run.processes.size(); ++i) region_pieces(source, tables, i, names, run.processes[i]);
+  run.names = names.take();
+  return run;
 }
 
 bool is_of_regions(const RecordSource& source) {

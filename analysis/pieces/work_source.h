@@ -4,22 +4,26 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/match/match_tables.h"
-#include "analysis/pieces/piece.h"
+#include "analysis/pieces/hidden_sync.h"
+#include "analysis/pieces/region_run.h"
 #include "core/record/source.h"
 
 namespace megascope::pieces {
 
 /// A run of regions as if it were a program that calls MPI whenever it does not work: what its operations leave free are calls,
 /// and all work lies between calls. So what judges work between MPI calls judges operations of devices as well. Messages are not
-/// told: when a transfer of a device begins and ends says little of the link.
+/// in it.
 class WorkSource final : public RecordSource {
  public:
-  /// source: is_of_regions(); outlives the object. Reads all records. Memory: 24 bytes an operation.
-  WorkSource(const RecordSource& source, const analysis::MatchTables& tables);
+  /// What a process does by itself, of all processes: work that waits for others inside is none. All outlive the object. Memory: 16
+  /// bytes a piece of work.
+  WorkSource(const RecordSource& source, const RegionRun& run, const HiddenSync& hidden);
+  /// What groups do that synchronise inside, in operations with these dimensions: a group is its lowest rank, its work that of the shortest
+  /// member. Steps as `own` has them.
+  WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden, const std::vector<std::string>& dimensions);
 
   std::int32_t world_size() const override { return source_.world_size(); }
-  const std::vector<std::int32_t>& world_ranks() const override { return source_.world_ranks(); }
+  const std::vector<std::int32_t>& world_ranks() const override { return world_ranks_; }
   const ProcessDefinitions& process(std::int32_t world_rank) const override { return workers_[index_of(world_rank)].definitions; }
   std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const override;
   std::int64_t start_realtime_ns() const override { return source_.start_realtime_ns(); }
@@ -29,6 +33,8 @@ class WorkSource final : public RecordSource {
   const std::vector<std::vector<std::uint64_t>>& step_ends_ns() const { return step_ends_ns_; }
   /// The program's own numbers of those steps.
   const std::vector<std::int64_t>& step_numbers() const { return step_numbers_; }
+  /// World ranks of the groups, by index in world_ranks(); of processes that work by themselves only their own.
+  const std::vector<std::vector<std::int32_t>>& members() const { return members_; }
 
  private:
   friend class FreeTimeStream;
@@ -40,6 +46,7 @@ class WorkSource final : public RecordSource {
     ProcessDefinitions definitions;
     std::vector<Interval> free;  ///< between which it works
   };
+  class StepWork;
   struct Step {
     std::int64_t number = 0;
     std::uint64_t begin_ns = 0;
@@ -48,11 +55,13 @@ class WorkSource final : public RecordSource {
   };
 
   std::size_t index_of(std::int32_t world_rank) const;
-  static std::vector<Step> steps_of(std::vector<Piece> pieces);
+  void add_worker(std::int32_t world_rank, std::vector<std::int32_t> members);
   void keep_common(const std::vector<std::vector<Step>>& steps);
-  static std::vector<Interval> free_time(const std::vector<Step>& steps, const std::vector<std::int64_t>& numbers);
+  std::vector<Interval> free_time(const std::vector<Step>& steps) const;
 
   const RecordSource& source_;
+  std::vector<std::int32_t> world_ranks_;
+  std::vector<std::vector<std::int32_t>> members_;
   std::vector<Worker> workers_;
   std::vector<std::vector<std::uint64_t>> step_ends_ns_;
   std::vector<std::int64_t> step_numbers_;

@@ -14,12 +14,12 @@ RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
 
 void add_waits(WaitAnalysis& analysis, RankWaits& rank, const GrowingArray<WaitingStop>& stops, const MatchTables& tables,
                Track track) {
-  std::vector<WaitSum> by_region;
+  std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
   for (const WaitingStop& stop : stops) {
     if (stop.wait_ns == 0) continue;
     if (stop.region >= by_region.size()) by_region.resize(std::size_t{stop.region} + 1);
-    by_region[stop.region].add(stop.wait_ns);
+    by_region[stop.region][stop.kind_bits].add(stop.wait_ns);
     rank.by_kind[stop.kind_bits].add(stop.wait_ns);
     if (stop.comm < by_comm.size()) by_comm[stop.comm].add(stop.wait_ns);
   }
@@ -28,8 +28,13 @@ void add_waits(WaitAnalysis& analysis, RankWaits& rank, const GrowingArray<Waiti
     sum.wait_ns += part.wait_ns;
   };
   for (std::size_t region = 0; region < by_region.size(); ++region) {
-    if (by_region[region].count == 0) continue;
-    merge(analysis.by_function[tables.function_of(track, static_cast<RegionId>(region))], by_region[region]);
+    const std::uint32_t function = tables.function_of(track, static_cast<RegionId>(region));
+    for (std::size_t kind = 0; kind < kWaitKindCount; ++kind) {
+      const WaitSum& sum = by_region[region][kind];
+      if (sum.count == 0) continue;
+      merge(analysis.by_function[function], sum);
+      merge(analysis.kinds_of_function[function][kind], sum);
+    }
   }
   for (CommTable::Index comm = 0; comm < by_comm.size(); ++comm) {
     if (by_comm[comm].count != 0) merge(analysis.by_comm[comm], by_comm[comm]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -35,6 +36,7 @@ struct WaitAnalysis {
   std::vector<RankWaits> ranks;   ///< ascending
   WaitSum by_kind[kWaitKindCount];
   std::map<std::uint32_t, WaitSum> by_function;     ///< FunctionIndex
+  std::map<std::uint32_t, std::array<WaitSum, kWaitKindCount>> kinds_of_function;
   std::map<CommTable::Index, WaitSum> by_comm;
   CollectiveCosts collectives;
   CriticalPath path;

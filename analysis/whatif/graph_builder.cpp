@@ -15,29 +15,60 @@ namespace {
 using analysis::MatchTables;
 using pieces::Piece;
 
-/// Pieces of told operations: of the first steps that fit.
-std::vector<Piece> regions(const RecordSource& source, const MatchTables& tables, const GraphOptions& options, pieces::Names& names, OperationGraph& graph) {
+/// Pieces of annotated operations, process by process: of the first steps that fit.
+struct KeptPieces {
   std::vector<Piece> pieces;
+  std::vector<std::vector<std::uint32_t>> index_of;  ///< by process and its piece; kNone: left out
+};
+
+/// The first step that does not fit, and how many steps there are.
+std::pair<std::int64_t, std::size_t> end_of_kept(const pieces::RegionRun& run, std::size_t most) {
   std::map<std::int64_t, std::size_t> counts;
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();  // steps from here on are left out
-  for (std::size_t i = 0; i < source.world_ranks().size(); ++i) {
-    std::vector<Piece> own;
-    pieces::region_pieces(source, tables, i, names, own);
-    for (const Piece& piece : own) ++counts[piece.step];
-    std::size_t sum = 0;
-    for (const auto& [step, count] : counts) {
-      sum += count;
-      if (sum > options.most_told_operations && step < end) end = step;
-    }
-    const auto is_out = [end](const Piece& piece) { return piece.step >= end; };
-    std::erase_if(pieces, is_out);
-    std::erase_if(own, is_out);
-    pieces.insert(pieces.end(), own.begin(), own.end());
+  for (const auto& process : run.processes) {
+    for (const Piece& piece : process) ++counts[piece.step];
   }
+  std::size_t sum = 0;
+  for (const auto& [step, count] : counts) {
+    sum += count;
+    if (sum > most) return {step, counts.size()};
+  }
+  return {std::numeric_limits<std::int64_t>::max(), counts.size()};
+}
+
+KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options, OperationGraph& graph) {
+  const auto [end, count] = end_of_kept(run, options.most_told_operations);
   if (end != std::numeric_limits<std::int64_t>::max()) {
-    graph.limitations.push_back("only steps before " + std::to_string(end) + " of " + std::to_string(counts.size()) + " steps were replayed");
+    graph.limitations.push_back("only steps before " + std::to_string(end) + " of " + std::to_string(count) + " steps were replayed");
   }
-  return pieces;
+  KeptPieces kept;
+  for (const auto& process : run.processes) {
+    std::vector<std::uint32_t>& index = kept.index_of.emplace_back();
+    for (const Piece& piece : process) {
+      const bool is_kept = piece.step < end;
+      index.push_back(is_kept ? static_cast<std::uint32_t>(kept.pieces.size()) : kNone);
+      if (is_kept) kept.pieces.push_back(piece);
+    }
+  }
+  return kept;
+}
+
+/// Work that synchronises inside becomes a group: it takes what the shortest member took, once all have begun.
+void add_hidden(const pieces::HiddenSync& hidden, const KeptPieces& kept, OperationGraph& graph) {
+  if (graph.operations.empty()) return;
+  graph.is_shared.assign(graph.group_count(), false);
+  for (const pieces::HiddenSync::Meeting& meeting : hidden.meetings) {
+    const auto group = static_cast<std::uint32_t>(graph.group_count());
+    for (const pieces::PieceRef& member : hidden.members_of(meeting)) {
+      const std::uint32_t index = kept.index_of[member.process][member.piece];
+      if (index == kNone) continue;
+      graph.starters.push_back(index);
+      graph.operations[index].group = group;
+      graph.operations[index].duration_ns = static_cast<float>(meeting.work_ns);
+      graph.operations[index].own_ns = 0.0F;
+    }
+    graph.group_begin.push_back(static_cast<std::uint32_t>(graph.starters.size()));
+    graph.is_shared.push_back(true);
+  }
 }
 
 /// Communication of all tracks.
@@ -56,9 +87,12 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
   OperationGraph graph;
   graph.world_ranks = source.world_ranks();
   graph.has_separate_steps = true;
-  pieces::Names names;
-  const std::vector<Piece> pieces = regions(source, tables, options, names, graph);
-  graph.names = names.take();
+  pieces::RegionRun read;
+  if (options.regions == nullptr) read = pieces::read_regions(source, tables);
+  const pieces::RegionRun& run = options.regions == nullptr ? read : *options.regions;
+  graph.names = run.names;
+  const KeptPieces kept = kept_pieces(run, options, graph);
+  const std::vector<Piece>& pieces = kept.pieces;
   if (pieces.empty()) graph.limitations.emplace_back("nothing was replayed: no operation says its step");
   const PieceIndex index = index_of(pieces, tables.track_count());
   WaitSink sink(index, /*is_synchronous=*/true);
@@ -66,6 +100,7 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
   numbers.add_process(pieces.size());
   if (!pieces.empty()) (void)analysis::match_run(source, tables, sink, options.jobs);
   assemble(pieces, sink, numbers, tables, graph);
+  if (options.hidden != nullptr) add_hidden(*options.hidden, kept, graph);
   return graph;
 }
 

@@ -35,6 +35,7 @@ struct OperationGraph {
   std::vector<std::uint32_t> rank_of;       ///< by operation, in world_ranks
   std::vector<std::uint32_t> group_begin;   ///< by group, and the end: in starters
   std::vector<OperationIndex> starters;     ///< whose start a group waits for
+  std::vector<bool> is_shared;              ///< by group: work of all starters' ranks in step; shorter than group_count(): the rest are not
   std::vector<OperationType> types;
   std::vector<std::string> names;           ///< what people call types: "forward-compute", "MPI_Allreduce"
   std::vector<std::int64_t> step_numbers;   ///< the program's own
@@ -42,6 +43,7 @@ struct OperationGraph {
   bool has_separate_steps = false;          ///< each step begins at 0; else they follow each other
   std::vector<std::string> limitations;     ///< sentences
 
+  bool is_shared_group(std::uint32_t group) const { return group < is_shared.size() && is_shared[group]; }
   std::size_t group_count() const { return group_begin.empty() ? 0 : group_begin.size() - 1; }
 };
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "analysis/whatif/replay.h"
+#include "analysis/whatif/player.h"
 
 namespace megascope::whatif {
 namespace {
@@ -31,91 +31,6 @@ double share_without_peers(const OperationGraph& graph) {
   }
   return all_ns > 0.0 ? seldom_ns / all_ns : 0.0;
 }
-
-/// What a scenario is about: what certain ranks did, or operations of certain names.
-struct Subject {
-  Scenario scenario;
-  std::vector<bool> ranks;  ///< of the graph; empty: none
-  std::vector<bool> names;
-};
-
-/// Replays with usual durations of some operations.
-class Player {
- public:
-  explicit Player(OperationGraph& graph) : graph_(graph), replay_(graph), usual_ns_(usual_durations_ns(graph)) {}
-
-  std::size_t cut_count() const { return replay_.cut_count(); }
-  std::vector<double> step_times_ns(bool is_usual) {
-    const auto lanes = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
-      lanes_ns.fill(is_usual ? usual_ns(index) : as_was_ns(index));
-    });
-    return lane_of(lanes, 0);
-  }
-  void play(std::vector<Subject>& subjects, double step_ns, double ideal_step_ns) {
-    for (std::size_t first = 0; first < subjects.size(); first += kAtOnce) {
-      play_some(subjects, first, std::min(kAtOnce, subjects.size() - first), step_ns, ideal_step_ns);
-    }
-  }
-  /// Numbers below `count` in the order of time beyond the usual; number_of(operation) says to which it counts.
-  template <class NumberOf>
-  std::vector<std::size_t> furthest(std::size_t count, std::size_t most, const NumberOf& number_of) const {
-    std::vector<double> excess(count);
-    for (std::size_t i = 0; i < graph_.operations.size(); ++i) {
-      const auto index = static_cast<OperationIndex>(i);
-      excess[number_of(i)] += std::max(0.0, as_was_ns(index) - usual_ns(index));
-    }
-    std::vector<std::size_t> order(count);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&excess](std::size_t a, std::size_t b) { return excess[a] > excess[b]; });
-    order.resize(std::min(order.size(), most));
-    return order;
-  }
-
- private:
-  /// Each subject is played twice: without its slowness, and alone with it.
-  static constexpr std::size_t kAtOnce = Replay::kLanes / 2;
-
-  /// Of a transfer that nobody waited for only that is known: it was over in time.
-  double as_was_ns(OperationIndex index) const {
-    const float duration_ns = graph_.operations[index].duration_ns;
-    return duration_ns == kUnknownDuration ? 0.0 : static_cast<double>(duration_ns);
-  }
-  double usual_ns(OperationIndex index) const { return static_cast<double>(usual_ns_[graph_.operations[index].type]); }
-  static std::vector<double> lane_of(const std::vector<Replay::Lanes>& steps, std::size_t lane) {
-    std::vector<double> times_ns;
-    for (const Replay::Lanes& step : steps) times_ns.push_back(step[lane]);
-    return times_ns;
-  }
-
-  void play_some(std::vector<Subject>& subjects, std::size_t first, std::size_t count, double step_ns, double ideal_step_ns) {
-    std::vector<std::uint32_t> of_rank(graph_.world_ranks.size());
-    std::vector<std::uint32_t> of_name(graph_.names.size());
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      const Subject& subject = subjects[first + lane];
-      for (std::size_t i = 0; i < subject.ranks.size(); ++i) of_rank[i] |= subject.ranks[i] ? 1U << lane : 0U;
-      for (std::size_t i = 0; i < subject.names.size(); ++i) of_name[i] |= subject.names[i] ? 1U << lane : 0U;
-    }
-    const auto steps = replay_.step_times_ns([&](OperationIndex index, Replay::Lanes& lanes_ns) {
-      const std::uint32_t is_meant = of_rank[graph_.rank_of[index]] | of_name[graph_.types[graph_.operations[index].type].name];
-      const double was = as_was_ns(index);
-      const double usual = usual_ns(index);
-      for (std::size_t lane = 0; lane < kAtOnce; ++lane) {
-        const bool is_of_subject = (is_meant >> lane & 1) != 0;
-        lanes_ns[lane] = is_of_subject ? usual : was;
-        lanes_ns[kAtOnce + lane] = is_of_subject ? was : usual;
-      }
-    });
-    for (std::size_t lane = 0; lane < count; ++lane) {
-      Scenario& scenario = subjects[first + lane].scenario;
-      scenario.gain = ratio(step_ns, mean(lane_of(steps, lane)));
-      scenario.alone = ratio(mean(lane_of(steps, kAtOnce + lane)), ideal_step_ns);
-    }
-  }
-
-  OperationGraph& graph_;
-  Replay replay_;
-  std::vector<float> usual_ns_;  ///< by type
-};
 
 Subject subject_of(Scenario::Kind kind, std::string name) {
   Subject subject;
@@ -183,38 +98,60 @@ void add_groups(const OperationGraph& graph, const Player& player, const std::ve
   }
 }
 
-void add_asked(const OperationGraph& graph, const std::vector<std::vector<std::int32_t>>& asked, std::vector<Subject>& subjects) {
-  for (const std::vector<std::int32_t>& ranks : asked) {
+std::uint32_t index_of(const OperationGraph& graph, std::int32_t world_rank) {
+  const auto at = std::find(graph.world_ranks.begin(), graph.world_ranks.end(), world_rank);
+  return static_cast<std::uint32_t>(at - graph.world_ranks.begin());
+}
+
+void add_asked(const OperationGraph& graph, const std::vector<Asked>& asked, std::vector<Subject>& subjects) {
+  for (const Asked& one : asked) {
     Subject subject = subject_of(Scenario::Kind::kAsked, {});
     subject.ranks.resize(graph.world_ranks.size());
-    for (std::size_t i = 0; i < subject.ranks.size(); ++i) subject.ranks[i] = std::binary_search(ranks.begin(), ranks.end(), graph.world_ranks[i]);
+    for (std::size_t i = 0; i < subject.ranks.size() && one.links.empty(); ++i) {
+      subject.ranks[i] = std::binary_search(one.ranks.begin(), one.ranks.end(), graph.world_ranks[i]);
+    }
+    for (const auto& [from, to] : one.links) {
+      const std::uint32_t a = index_of(graph, from);
+      const std::uint32_t b = index_of(graph, to);
+      subject.links.emplace_back(std::min(a, b), std::max(a, b));
+    }
     subjects.push_back(std::move(subject));
   }
 }
 
-}  // namespace
-
-std::vector<float> usual_durations_ns(const OperationGraph& graph) {
-  std::vector<std::vector<float>> by_type(graph.types.size());
-  for (const Operation& operation : graph.operations) {
-    if (operation.duration_ns != kUnknownDuration) by_type[operation.type].push_back(operation.duration_ns);
-  }
-  std::vector<float> usual;
-  for (std::size_t type = 0; type < by_type.size(); ++type) {
-    std::vector<float>& all = by_type[type];
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    if (all.empty()) {
-      usual.push_back(0.0F);
-    } else if (graph.types[type].is_work) {
-      usual.push_back(static_cast<float>(std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size())));
-    } else {
-      std::nth_element(all.begin(), middle, all.end());
-      const float upper = *middle;
-      usual.push_back(all.size() % 2 == 1 ? upper : (*std::max_element(all.begin(), middle) + upper) / 2);
-    }
-  }
-  return usual;
+/// By step of the graph.
+std::vector<bool> steps_of(const OperationGraph& graph, const Asked& asked) {
+  std::vector<bool> steps;
+  for (const std::int64_t step : graph.step_numbers) steps.push_back(std::binary_search(asked.steps.begin(), asked.steps.end(), step));
+  return steps;
 }
+
+/// A rank that was asked for by itself is slow itself.
+std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<Asked>& asked) {
+  std::vector<bool> blamed(graph.world_ranks.size(), false);
+  for (const Asked& one : asked) {
+    if (one.links.empty() && one.ranks.size() == 1 && index_of(graph, one.ranks[0]) < blamed.size()) blamed[index_of(graph, one.ranks[0])] = true;
+  }
+  return blamed;
+}
+
+/// What all that was asked for costs together is split over it, by the mean of what each costs with the others there and without.
+void split_loss(const std::vector<Subject>& subjects, Player& player, WhatIf& result) {
+  if (subjects.empty() || result.step_ns <= 0.0) return;
+  constexpr std::size_t kMostPlayed = 8;  // of more, only what each costs with the others there
+  const double none_ns = player.mean_without_ns(subjects);
+  result.loss.explained = std::max(0.0, 1.0 - none_ns / result.step_ns);
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const double with_others_ns = result.step_ns - result.step_ns / subjects[i].scenario.gain;
+    const double without_others_ns = subjects.size() == 1 ? 0.0 : subjects.size() > kMostPlayed ? 0.0 : player.mean_without_ns(subjects, i) - none_ns;
+    weights.push_back(std::max(0.0, with_others_ns) + std::max(0.0, without_others_ns));
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (std::size_t i = 0; i < subjects.size(); ++i) result.asked[i].cost = sum > 0.0 ? result.loss.explained * weights[i] / sum : 0.0;
+}
+
+}  // namespace
 
 WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups, const WhatIfOptions& options) {
   WhatIf result;
@@ -224,27 +161,35 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
     result.limitations.emplace_back("nothing was replayed: the steps are too unlike each other to tell what their parts take usually");
     return result;
   }
-  Player player(graph);
+  const std::vector<bool> blamed = blamed_ranks(graph, options.asked);
+  Player player(graph, blamed);
   if (player.cut_count() != 0) {  // and are no longer in the graph
     graph.limitations.push_back(std::to_string(player.cut_count()) + " waits went round in a circle and were cut");
     result.limitations = graph.limitations;
   }
-  const std::vector<double> steps_ns = player.step_times_ns(false);
-  const std::vector<double> ideal_steps_ns = player.step_times_ns(true);
+  std::vector<Subject> subjects;
+  add_asked(graph, options.asked, subjects);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (options.asked[i].factor > 1.0) player.expect(subjects[i], options.asked[i].factor, steps_of(graph, options.asked[i]));
+  }
+  const std::vector<double> steps_ns = player.step_times_ns(Player::As::kItWas);
+  const std::vector<double> ideal_steps_ns = player.step_times_ns(Player::As::kUsual);
   result.steps = graph.step_numbers;
   result.step_ns = mean(steps_ns);
   result.ideal_step_ns = mean(ideal_steps_ns);
+  result.best_step_ns = player.mean_ns(Player::As::kWithoutSlowness);
   result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
+  if (result.step_ns > 0.0) result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);
   for (std::size_t i = 0; i < result.steps.size(); ++i) result.step_slowdowns.push_back(ratio(steps_ns[i], ideal_steps_ns[i]));
-  std::vector<Subject> subjects;
-  add_asked(graph, options.asked, subjects);
   add_ranks(graph, player, options.most_scenarios, subjects);
   add_groups(graph, player, groups, options.most_scenarios, subjects);
   add_operations(graph, player, options.most_scenarios, subjects);
-  player.play(subjects, result.step_ns, result.ideal_step_ns);
+  player.play(subjects, result.step_ns, result.ideal_step_ns, result.best_step_ns);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    (i < options.asked.size() ? result.asked : result.scenarios).push_back(std::move(subjects[i].scenario));
+    (i < options.asked.size() ? result.asked : result.scenarios).push_back(subjects[i].scenario);
   }
+  subjects.resize(options.asked.size());
+  split_loss(subjects, player, result);
   std::stable_sort(result.scenarios.begin(), result.scenarios.end(), [](const Scenario& a, const Scenario& b) { return a.gain > b.gain; });
   return result;
 }

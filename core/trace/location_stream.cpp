@@ -65,7 +65,8 @@ void LocationStream::hold(const Call& call) {
 void LocationStream::sort_held() {
   std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
     if (a.call.enter_ns != b.call.enter_ns) return a.call.enter_ns < b.call.enter_ns;
-    return a.call.leave_ns > b.call.leave_ns;
+    if (a.call.leave_ns != b.call.leave_ns) return a.call.leave_ns > b.call.leave_ns;
+    return a.call.depth < b.call.depth;  // records lie in the order of return: what is inside comes first
   });
   held_index_ = 0;
   is_draining_ = true;

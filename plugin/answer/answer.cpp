@@ -1,7 +1,6 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/match/both_sinks.h"
-#include "analysis/pieces/work_source.h"
 
 #include <algorithm>
 #include <functional>
@@ -128,48 +127,65 @@ void Answer::judge_calls(const RecordSource& source) {
 }
 
 void Answer::judge_operations() {
-  const pieces::WorkSource work(in_order(), tables_);
-  const detect::StepMarks steps{work.step_ends_ns()};
-  detect::Options options = judge_;
-  options.steps = &steps;
-  detection_ = detect::detect(work, options);
-  detection_.limitations.emplace_back("Links are not judged: operations of devices do not tell how long a message was under way.");
-  number_steps(work.step_numbers());
+  regions_.emplace(in_order(), tables_, groups_.indices, judge_);
+  detection_ = regions_->detect();
+  number_steps(regions_->step_numbers());
   view_.are_steps_told = true;
-  for (detect::Culprit& culprit : detection_.culprits) culprit.evidence.what = "what it computes";
-  acquit();
+  if (!detection_.culprits.empty()) confirm();
 }
 
-/// Stages of a model are never quite alike: one that carries more is told only where the run would be faster otherwise, and
-/// where all of it was replayed.
-void Answer::acquit() {
-  constexpr double kWorthTelling = 1.005;
-  const auto is_stage = [](const detect::Culprit& culprit) { return culprit.cause == detect::Cause::kStageImbalance; };
-  if (std::ranges::none_of(detection_.culprits, is_stage)) return;
+/// What the replay does not confirm is not reported: without it the run would not have been faster.
+void Answer::confirm() {
+  constexpr double kMinCost = 0.005;  // of the run
+  constexpr double kSureCost = 0.02;  // of what others hide now
+  const whatif::WhatIf& what_if = replay();
+  if (!what_if.is_there() || what_if.asked.size() != detection_.culprits.size()) return;
   std::vector<detect::Culprit> kept;
-  const whatif::WhatIf what_if = replay();
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
-    const detect::Culprit& culprit = detection_.culprits[i];
-    const bool is_judged = is_stage(culprit) && i < what_if.asked.size() && what_if.limitations.empty();
-    if (!is_judged || std::max(what_if.asked[i].gain, what_if.asked[i].alone) >= kWorthTelling) {
+    detect::Culprit& culprit = detection_.culprits[i];
+    culprit.cost_fraction = what_if.asked[i].cost;
+    const bool shows_now = what_if.asked[i].gain >= 1.0 + kMinCost;
+    if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
       kept.push_back(culprit);
       continue;
     }
     detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would have been less than 0.5 % faster.");
   }
+  std::ranges::stable_sort(kept, std::greater<>(), &detect::Culprit::cost_fraction);
   detection_.culprits = std::move(kept);
+  replayed_.reset();  // the costs of those that are left are split anew
+  const whatif::WhatIf& again = replay();
+  for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
 }
 
-whatif::WhatIf Answer::replay() {
+namespace {
+
+/// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise: as much as the mean is left.
+whatif::Asked asked_for(const detect::Culprit& culprit) {
+  whatif::Asked asked{culprit.ranks, culprit.links};
+  if (!culprit.links.empty()) return asked;
+  asked.factor = culprit.balance_factor;
+  asked.steps = culprit.steps;
+  return asked;
+}
+
+}  // namespace
+
+const whatif::WhatIf& Answer::replay() {
+  if (replayed_) return *replayed_;
   whatif::WhatIfOptions options;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
-  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(culprit.ranks);
+  if (regions_) {
+    options.graph.regions = &regions_->run();
+    options.graph.hidden = &regions_->hidden();
+  }
+  for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(asked_for(culprit));
   if (!graph_) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
   }
-  return whatif::what_if(*graph_, in_order(), options);
+  return replayed_.emplace(whatif::what_if(*graph_, in_order(), options));
 }
 
 /// From steps as they are counted to the program's own numbers.
@@ -182,6 +198,9 @@ void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
     number(culprit.onset_step);
     number(culprit.last_step);
     number(culprit.evidence.step);
+    for (std::int64_t& step : culprit.steps) {
+      if (static_cast<std::size_t>(step) < numbers.size()) step = numbers[static_cast<std::size_t>(step)];
+    }
   }
 }
 

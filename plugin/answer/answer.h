@@ -7,6 +7,7 @@
 #include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
+#include "plugin/answer/judged_regions.h"
 
 #include <cstdint>
 #include <optional>
@@ -33,14 +34,14 @@ class Answer {
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits.
-  whatif::WhatIf replay();
+  const whatif::WhatIf& replay();
 
  private:
   void note_clock_errors();
   void read(const RecordSource& source);
   void judge_calls(const RecordSource& source);
   void judge_operations();
-  void acquit();
+  void confirm();
   void pass_over_trifles();
   void place_culprits();
   void number_steps(const std::vector<std::int64_t>& numbers);
@@ -59,7 +60,9 @@ class Answer {
   detect::Options judge_;
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
+  std::optional<JudgedRegions> regions_;         ///< of a run of regions
   std::optional<whatif::OperationGraph> graph_;  ///< once it was
+  std::optional<whatif::WhatIf> replayed_;       ///< for the culprits that there are
   AnswerView view_;
 };
 

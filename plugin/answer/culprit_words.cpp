@@ -52,7 +52,8 @@ std::string what_text(const Culprit& culprit) {
                                               : std::string("it does otherwise");
   switch (culprit.cause) {
     case Cause::kSlowCompute:
-      return fmt::format("{}{} computes {:.2f} times as long as {}", ranks, place, culprit.factor, peers);
+      return fmt::format("{}{} {} {:.2f} times as long as {}{}", ranks, place, culprit.ranks.size() == 1 ? "computes" : "compute", culprit.factor, peers,
+                         culprit.synchronised_in.empty() ? std::string() : "; they synchronise in " + culprit.synchronised_in + ", which hides who of them is slow");
     case Cause::kSlowHost:
       return fmt::format("host {} is slow: {} compute {:.2f} times as long as their peers elsewhere", hosts, ranks, culprit.factor);
     case Cause::kSlowLink:
@@ -63,6 +64,7 @@ std::string what_text(const Culprit& culprit) {
       return fmt::format("pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica", group_text(culprit, "pp"), ranks,
                          culprit.factor);
     case Cause::kInputImbalance:
+      if (!culprit.groups.contains("dp")) return fmt::format("work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks, culprit.factor);
       return fmt::format("the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",
                          group_text(culprit, "dp"), ranks, culprit.factor);
   }

@@ -304,7 +304,7 @@ TEST(WhatIf, LetsARootLeaveABroadcastBeforeTheOthersCome) {
   const WhatIf result = what_if(*source, analysis::MatchTables(*source));
   EXPECT_NEAR(result.step_ns, 5100, 20);
   EXPECT_NEAR(result.ideal_step_ns, 3150, 60) << "rank 1, which waits for nobody then, is the slower by its longer call";
-  EXPECT_NEAR(scenario(result, "rank 0").gain, 5100.0 / 3150.0, 0.02);
+  EXPECT_NEAR(scenario(result, "rank 0").gain, 5100.0 / 3100.0, 0.02) << "rank 1 is as fast as it was";
   EXPECT_NEAR(scenario(result, "rank 1").gain, 1.0, 0.001) << "the root waits for nobody";
 }
 

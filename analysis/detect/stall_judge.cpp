@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/detect/statistics.h"
+#include "analysis/detect/work_judge.h"
+
+namespace megascope::detect {
+namespace {
+
+constexpr double kUsual = 1.0 / 3.0;
+
+}  // namespace
+
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options) {
+  constexpr double kLeastStall = 0.004;  // of the step's work
+  constexpr double kStallNoise = 0.7;    // of what independent parts make the step vary: the longest part, beyond what it usually is
+  std::vector<Strand> strands;
+  for (std::size_t rank = 0; rank < work.stall.size(); ++rank) {
+    Strand strand{work.stall[rank], {}, kMinTailShare, kMinTailShare, 0.0};
+    std::vector<double> sorted = work.stall[rank];
+    const double usual = quantile(sorted, kUsual);
+    const double noise = std::max(0.25 * kLeastStall, kStallNoise * work.independent[rank]);
+    strand.noise.assign(strand.values.size(), noise);
+    for (double& value : strand.values) value -= std::min(usual, 2.0 * noise);
+    strands.push_back(std::move(strand));
+  }
+  set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size());
+  std::vector<Unit> units;
+  for (std::size_t rank = 0; rank < strands.size(); ++rank) {
+    units.push_back({{rank}, {1.0}, -std::log(static_cast<double>(strands.size())), false});
+  }
+  const std::vector<Scan> scans = scan(strands, units, std::log(options.least_factor));
+  std::vector<Finding> findings(strands.size());
+  for (std::size_t rank = 0; rank < strands.size(); ++rank) {
+    if (scans[rank].score < score_threshold(options)) continue;
+    Finding finding = describe(strands, units[rank], scans[rank], score_threshold(options));
+    finding.excess = std::log1p(finding.excess);
+    if (is_worth_it(finding, options)) findings[rank] = std::move(finding);
+  }
+  return findings;
+}
+
+}  // namespace megascope::detect

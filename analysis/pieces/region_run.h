@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/match/match_tables.h"
+#include "analysis/pieces/piece.h"
+#include "core/record/source.h"
+
+namespace megascope::pieces {
+
+/// The pieces of all processes of a run of regions. Memory: 48 bytes a piece.
+struct RegionRun {
+  std::vector<std::vector<Piece>> processes;  ///< by index in world_ranks(); each location's pieces in order of begin
+  std::vector<std::string> names;
+
+  std::size_t piece_count() const {
+    std::size_t count = 0;
+    for (const std::vector<Piece>& pieces : processes) count += pieces.size();
+    return count;
+  }
+};
+
+/// source: is_of_regions(). Reads all records once.
+RegionRun read_regions(const RecordSource& source, const analysis::MatchTables& tables);
+
+}  // namespace megascope::pieces

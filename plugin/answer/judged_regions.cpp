@@ -1,0 +1,110 @@
+#include "plugin/answer/judged_regions.h"
+
+#include "analysis/match/match.h"
+#include "analysis/pieces/region_links.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace megascope::answer {
+namespace {
+
+/// "`backward`, `loss`": what synchronises over these dimensions, the longest first.
+std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSync& hidden, const std::vector<std::string>& dimensions) {
+  std::multimap<double, std::uint32_t, std::greater<>> by_share;
+  for (const pieces::HiddenSync::Operation& operation : hidden.operations) {
+    if (operation.dimensions == dimensions) by_share.emplace(operation.share, operation.name);
+  }
+  std::string text;
+  for (const auto& [share, name] : by_share) text += (text.empty() ? "`" : ", `") + run.names[name] + "`";
+  return text;
+}
+
+std::pair<std::int32_t, std::int32_t> ascending(std::pair<std::int32_t, std::int32_t> link) {
+  return {std::min(link.first, link.second), std::max(link.first, link.second)};
+}
+
+/// Lanes of one transfer between groups: both ends differ from those of the other in the same dimension only, by as much.
+bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::pair<std::int32_t, std::int32_t> a, std::pair<std::int32_t, std::int32_t> b) {
+  const auto at = [&ranks](std::int32_t rank) { return static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin()); };
+  std::size_t different = 0;
+  for (const auto& entry : groups) {
+    const std::vector<std::int32_t>& index = entry.second;
+    const std::int32_t from = index[at(a.first)] - index[at(b.first)];
+    const std::int32_t to = index[at(a.second)] - index[at(b.second)];
+    const bool is_of_link = index[at(a.first)] != index[at(a.second)];
+    if (from != to || (from != 0 && is_of_link)) return false;
+    different += from != 0 ? 1 : 0;
+  }
+  return different <= 1;
+}
+
+/// Slow links between the same groups are one culprit.
+void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks, std::vector<detect::Culprit>& culprits) {
+  std::vector<detect::Culprit> merged;
+  for (detect::Culprit& culprit : culprits) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const detect::Culprit& other) {
+      return !culprit.links.empty() && !other.links.empty() && are_lanes(groups, ranks, ascending(other.links[0]), ascending(culprit.links[0]));
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(culprit));
+      continue;
+    }
+    same->links.insert(same->links.end(), culprit.links.begin(), culprit.links.end());
+    same->ranks.insert(same->ranks.end(), culprit.ranks.begin(), culprit.ranks.end());
+    std::sort(same->ranks.begin(), same->ranks.end());
+    same->ranks.erase(std::unique(same->ranks.begin(), same->ranks.end()), same->ranks.end());
+    same->onset_step = std::min(same->onset_step, culprit.onset_step);
+    same->last_step = std::max(same->last_step, culprit.last_step);
+    same->active_steps = std::max(same->active_steps, culprit.active_steps);
+    same->cost_fraction = std::max(same->cost_fraction, culprit.cost_fraction);
+    same->factor = std::max(same->factor, culprit.factor);
+  }
+  culprits = std::move(merged);
+}
+
+}  // namespace
+
+JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables, const detect::GroupIndices& groups,
+                             const detect::Options& options)
+    : options_(options), run_(pieces::read_regions(source, tables)), hidden_(pieces::find_hidden_sync(run_, groups)),
+      own_(std::make_unique<pieces::WorkSource>(source, run_, hidden_)), steps_{own_->step_ends_ns()} {
+  find_shared_work();
+  find_links(source, tables);
+  options_.steps = &steps_;
+  options_.shared = &shared_;
+  options_.links = &links_;
+  options_.clock_error_ns = detect::Options{}.clock_error_ns;  // transfers are told by one clock each
+}
+
+void JudgedRegions::find_shared_work() {
+  std::set<std::vector<std::string>> dimensions;
+  for (const pieces::HiddenSync::Operation& operation : hidden_.operations) dimensions.insert(operation.dimensions);
+  for (const std::vector<std::string>& over : dimensions) {
+    groups_.push_back(std::make_unique<pieces::WorkSource>(*own_, run_, hidden_, over));
+    const pieces::WorkSource& source = *groups_.back();
+    group_steps_.push_back(std::make_unique<detect::StepMarks>(detect::StepMarks{source.step_ends_ns()}));
+    shared_.push_back({&source, group_steps_.back().get(), source.members(), operations_over(run_, hidden_, over)});
+  }
+}
+
+void JudgedRegions::find_links(const RecordSource& source, const analysis::MatchTables& tables) {
+  pieces::LinkSink sink(run_, tables, own_->step_numbers());
+  (void)analysis::match_run(source, tables, sink, options_.jobs);
+  links_ = sink.take();
+}
+
+detect::Detection JudgedRegions::detect() const {
+  detect::Detection detection = detect::detect(*own_, options_);
+  for (detect::Culprit& culprit : detection.culprits) {
+    if (culprit.cause != detect::Cause::kSlowLink) culprit.evidence.what = "what it computes";
+  }
+  if (options_.groups != nullptr) merge_links(*options_.groups, own_->world_ranks(), detection.culprits);
+  return detection;
+}
+
+}  // namespace megascope::answer
