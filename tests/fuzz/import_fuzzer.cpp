@@ -12,6 +12,7 @@
 
 #include "analysis/import/chrome_timeline.h"
 #include "analysis/import/megascan_timeline.h"
+#include "analysis/import/mend.h"
 #include "analysis/import/timeline_run.h"
 
 namespace {
@@ -33,7 +34,7 @@ const OperationTable& shipped() {
 
 void try_run(Timeline timeline, const OperationTable& table) {
   timeline.source = "fuzzer";
-  importer::sort_and_unite(timeline);
+  importer::mend(timeline);
   const std::size_t operation_count = timeline.operations.size();
   ParallelGrid grid;
   std::unique_ptr<TimelineRun> run;
