@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sys
+import tarfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -121,6 +122,78 @@ class Damage(Case):
 
     def test_a_job_of_8_gpus(self):
         self.check(("foreign", "timeline-ST.json.gz"), "tp=1,pp=4,dp=2", (1, 2, 3))
+
+
+def lose(rows, i):
+    rows[i] = None
+
+
+def repeat(rows, i):
+    rows[i] = [rows[i], dict(rows[i])]
+
+
+def end_early(rows, i):
+    rows[i] = {**rows[i], "rel_ts": max(rows[i]["rel_ts"] - 3_000_000, 0)}
+
+
+class MegascanDamage(Case):
+    """A job of 16 ranks with an end before its begin here, a row that is missing or doubled there, in each file 0.1 % of the rows."""
+
+    WAYS = {"missing_end": (lose, "E"), "missing_begin": (lose, "B"), "duplicate": (repeat, "B"), "duplicate (of ends)": (repeat, "E"),
+            "negative_duration": (end_early, "E")}
+
+    def read(self):
+        source = os.path.join(TEST_DATA, "foreign", "rank1_x1.1.tar.xz")
+        if not os.path.isfile(source):
+            self.skipTest("MEGASCOPE_TEST_DATA is not set, or has no foreign/")
+        with tarfile.open(source) as archive:
+            members = [member for member in archive.getmembers() if "benchmark-data-" in member.name]
+            return {os.path.basename(member.name): json.load(archive.extractfile(member)) for member in members}
+
+    def answer(self, files):
+        traces = os.path.join(self.folder, f"traces{len(os.listdir(self.folder))}")
+        os.mkdir(traces)
+        for name, rows in files.items():
+            whole = [row for rows_here in rows for row in (rows_here if isinstance(rows_here, list) else [rows_here]) if row is not None]
+            self.write(os.path.join(traces, name), whole)
+        self.run_folder = traces + ".run"
+        self.call("import", traces, "--out", self.run_folder)
+        return json.loads(self.call("analyze", self.run_folder, "--json", code=(0, 1)).stdout)
+
+    def check(self, found, whole, kind, count):
+        self.assertEqual(found["matching"]["unmatched"], whole["matching"]["unmatched"])
+        self.assertAlmostEqual(found["slowdown"] / whole["slowdown"], 1.0, delta=0.01)
+        self.assertEqual([c["ranks"] for c in found["culprits"]], [c["ranks"] for c in whole["culprits"]])
+        repairs = found["import"]["repairs"]
+        self.assertLessEqual(repairs[kind], count)
+        self.assertEqual(set(repairs) - {"overlap", kind}, set())
+
+    def test_rows(self):
+        files = self.read()
+        whole = self.answer(files)
+        self.assertEqual(set(whole["import"]["repairs"]) - {"overlap"}, set())
+        for way, (damage, phase) in self.WAYS.items():
+            with self.subTest(way=way):
+                rng = random.Random(1)
+                changed = {name: list(rows) for name, rows in files.items()}
+                count = 0
+                for rows in changed.values():
+                    places = [i for i, row in enumerate(rows) if row["ph"] == phase and row["name"] != "iteration"]
+                    for i in rng.sample(places, round(0.001 * len(rows))):
+                        damage(rows, i)
+                        count += 1
+                self.check(self.answer(changed), whole, way.split()[0], count)
+
+    def test_iterations(self):
+        files = self.read()
+        whole = self.answer(files)
+        for kind, phase in (("missing_begin", "B"), ("missing_end", "E")):
+            with self.subTest(kind=kind):
+                changed = {name: list(rows) for name, rows in files.items()}
+                for number, name in enumerate(sorted(changed)[:2]):
+                    places = [i for i, row in enumerate(changed[name]) if row["ph"] == phase and row["name"] == "iteration"]
+                    del changed[name][places[5 + number]]
+                self.check(self.answer(changed), whole, kind, 2)
 
 
 class Limits(Case):
