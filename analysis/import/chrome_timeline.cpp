@@ -141,8 +141,9 @@ class ChromeReader {
   }
 
   void keep_pair(const OpenOperations::Open& begin, std::int64_t end_ns, std::size_t event) {
-    if (end_ns < begin.begin_ns) timeline_.repairs.add(RepairKind::kNegativeDuration, where(event));
-    keep_in(begin.operation, {std::min(begin.begin_ns, end_ns), std::max(begin.begin_ns, end_ns), std::nullopt}, event);
+    WholeEvent whole{begin.begin_ns, end_ns, std::nullopt};
+    if (end_ns < begin.begin_ns) whole = {begin.begin_ns, begin.begin_ns + (begin.begin_ns - end_ns), {{RepairKind::kNegativeDuration, Estimate::Of::kSign}}};
+    keep_in(begin.operation, whole, event);
   }
 
   void add_unclosed(const OpenOperations::Open& open) {

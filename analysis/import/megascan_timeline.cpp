@@ -154,8 +154,8 @@ class WorkerFile {
         ended.begin_ns = end_ns;
     }
     if (end_ns < ended.begin_ns) {
-      timeline_.repairs.add(RepairKind::kNegativeDuration, where(event.index()));
-      std::swap(end_ns, ended.begin_ns);
+      estimate(RepairKind::kNegativeDuration, Estimate::Of::kSign, event.index());
+      end_ns = ended.begin_ns + (ended.begin_ns - end_ns);
     }
     return keep(event, ended.operation, static_cast<double>(ended.begin_ns), static_cast<double>(end_ns));
   }

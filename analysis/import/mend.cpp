@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analysis/import/estimate_ends.h"
+#include "analysis/import/false_pairs.h"
 
 namespace megascope::importer {
 namespace {
@@ -111,6 +112,7 @@ void mend_steps(Timeline& timeline) {
 }  // namespace
 
 void mend(Timeline& timeline) {
+  split_false_pairs(timeline);
   estimate_ends(timeline);
   unite(timeline);
   mend_steps(timeline);

@@ -8,6 +8,7 @@ void OpenOperations::begin(const Operation& operation, std::int64_t begin_ns, st
   if (is_copy) slots_[of_name.slots.back()].open.is_copy = true;
   of_name.slots.push_back(slots_.size());
   slots_.push_back({{operation, begin_ns, event, is_copy}});
+  slots_.back().open.operation.is_pair = true;
   ++open_count_;
 }
 

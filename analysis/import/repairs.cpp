@@ -11,7 +11,7 @@ struct KindText {
   std::string_view rule;
 };
 constexpr KindText kTexts[kRepairKindCount] = {
-    {"negative_duration", "operations end before they begin", "begin and end were exchanged, or the sign of the duration dropped; where operations of their name never last so, each lasts as long as usual"},
+    {"negative_duration", "operations end before they begin", "the sign of the duration was dropped; where operations of their name never last so, each lasts as long as usual"},
     {"missing_duration", "operations have no duration", "each lasts as long as usual, at most until the next one begins"},
     {"missing_end", "operations begin and do not end", "each lasts as long as usual, at most until the next one begins"},
     {"missing_begin", "operations end without a begin", "each lasted as long as usual, at most since the one before ended; those without a name were left out"},

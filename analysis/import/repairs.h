@@ -13,7 +13,7 @@ namespace megascope::importer {
 
 /// What is wrong with an event that is mended. docs/import.md states the rule of each. Append only: the names are stored.
 enum class RepairKind : std::uint8_t {
-  kNegativeDuration,  ///< it ends before it begins
+  kNegativeDuration,  ///< it ends before it begins: `dur` below 0, or `E` before its `B`
   kMissingDuration,   ///< `X` without "dur"
   kMissingEnd,        ///< begins, and does not end
   kMissingBegin,      ///< ends, and did not begin

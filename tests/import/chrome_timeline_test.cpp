@@ -58,9 +58,9 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
           {"ph":"E","pid":0,"tid":0,"ts":5},
           {"ph":"C","name":"memory","pid":0,"tid":0,"ts":5,"args":{"bytes":4}}],
          "otherData":{"traceEvents":[{"ph":"X"}]}})");
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0},
-                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1},
-                                               Operation{.begin_ns = 2000, .end_ns = 2000, .name = 2, .track = 1}));  // until mend()
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0, .is_pair = true},
+                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1, .is_pair = true},
+                                               Operation{.begin_ns = 2000, .end_ns = 2000, .name = 2, .track = 1, .is_pair = true}));  // until mend()
   EXPECT_THAT(timeline.notes, ElementsAre("1 events are no operations (counters, flows, marks) and were left out"));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");

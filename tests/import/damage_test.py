@@ -65,6 +65,13 @@ WAYS = {"negative_duration": flip, "negative_duration (slightly)": turn_slightly
 KINDS = ("negative_duration", "missing_duration", "missing_end", "missing_begin", "duplicate", "step_order")
 
 
+def any_of_them(event, rng):
+    return rng.choice(tuple(way for name, way in WAYS.items() if name != "mixed"))(event, rng)
+
+
+WAYS["mixed"] = any_of_them
+
+
 def damaged(events, way, share, seed):
     """Copies of the events, some of the operations among them damaged, and how many."""
     rng = random.Random(seed)
@@ -119,6 +126,9 @@ class Damage(Case):
 
     def test_a_job_of_64_gpus(self):
         self.check(("straggler_ar", "timeline-AR.json.gz"), "tp=4,pp=4,dp=4", (1,))
+
+    def test_a_job_of_64_gpus_with_mixed_damage(self):
+        self.check(("straggler_ar", "timeline-AR.json.gz"), "tp=4,pp=4,dp=4", (2, 3), ("mixed",))
 
     def test_a_job_of_8_gpus(self):
         self.check(("foreign", "timeline-ST.json.gz"), "tp=1,pp=4,dp=2", (1, 2, 3))

@@ -70,10 +70,10 @@ TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
   // Iteration 0 begins at 7, the longest pause, and lasts 1100; iteration 1 begins 500 later.
   EXPECT_THAT(timeline.names, ElementsAre("forward", "send-warmup", "backward"));
   EXPECT_THAT(timeline.operations,
-              ElementsAre(Operation{.begin_ns = 157, .end_ns = 187, .bytes = 4096, .name = 1, .track = 0, .step = 0, .micro_batch = 2},
-                          Operation{.begin_ns = 107, .end_ns = 207, .name = 0, .track = 0, .step = 0, .micro_batch = 2, .model_chunk = 1},
-                          Operation{.begin_ns = 1617, .end_ns = 1627, .name = 0, .track = 0, .step = 1},
-                          Operation{.begin_ns = 1607, .end_ns = 3607, .name = 2, .track = 1, .step = 1}));
+              ElementsAre(Operation{.begin_ns = 157, .end_ns = 187, .bytes = 4096, .name = 1, .track = 0, .step = 0, .micro_batch = 2, .is_pair = true},
+                          Operation{.begin_ns = 107, .end_ns = 207, .name = 0, .track = 0, .step = 0, .micro_batch = 2, .model_chunk = 1, .is_pair = true},
+                          Operation{.begin_ns = 1617, .end_ns = 1627, .name = 0, .track = 0, .step = 1, .is_pair = true},
+                          Operation{.begin_ns = 1607, .end_ns = 3607, .name = 2, .track = 1, .step = 1, .is_pair = true}));
   ASSERT_THAT(timeline.tracks, SizeIs(2));
   EXPECT_EQ(timeline.tracks[1].place, (Place{.dp = 0, .pp = 1, .tp = 0}));
 }
@@ -83,8 +83,8 @@ TEST_F(MegascanTimeline, WhatDoesNotEndLastsAsUsual) {
   Timeline timeline;
   ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
   mend(timeline);
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1, .end_ns = 11, .name = 0, .track = 0, .step = 0},
-                                               Operation{.begin_ns = 40, .end_ns = 50, .name = 0, .track = 0, .step = 0}));
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1, .end_ns = 11, .name = 0, .track = 0, .step = 0, .is_pair = true},
+                                               Operation{.begin_ns = 40, .end_ns = 50, .name = 0, .track = 0, .step = 0, .is_pair = true}));
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "benchmark-data-0-pipeline-0-tensor-0.json, event 1");
   EXPECT_EQ(timeline.repairs.event_count(), 5u);
 }
@@ -98,10 +98,10 @@ TEST_F(MegascanTimeline, EndsWithoutABeginAndDoubledRowsAreMended) {
   const Status status = read_megascan(folder_, timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   mend(timeline);
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 10, .end_ns = 62, .name = 0, .track = 0, .step = 0},
-                                               Operation{.begin_ns = 10, .end_ns = 20, .name = 0, .track = 0, .step = 0},
-                                               Operation{.begin_ns = 30, .end_ns = 45, .name = 1, .track = 0, .step = 0},
-                                               Operation{.begin_ns = 79, .end_ns = 80, .name = 0, .track = 0, .step = 0}));
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 10, .end_ns = 62, .name = 0, .track = 0, .step = 0, .is_pair = true},
+                                               Operation{.begin_ns = 10, .end_ns = 20, .name = 0, .track = 0, .step = 0, .is_pair = true},
+                                               Operation{.begin_ns = 30, .end_ns = 45, .name = 1, .track = 0, .step = 0, .is_pair = true},
+                                               Operation{.begin_ns = 80, .end_ns = 132, .name = 0, .track = 0, .step = 0, .is_pair = true}));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kDuplicate), 2u);
   EXPECT_EQ(timeline.repairs.count(RepairKind::kNegativeDuration), 1u);
 }
@@ -154,7 +154,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
   const Status status = read_megascan(folder_, timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty());
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 5005, .end_ns = 5040, .name = 0, .track = 1, .step = 12, .sequence = 2, .told = 1}));
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 5005, .end_ns = 5040, .name = 0, .track = 1, .step = 12, .sequence = 2, .told = 1, .is_pair = true}));
   EXPECT_THAT(timeline.facts, ElementsAre(Fact{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = -7, .bytes = 4096},
                                           Fact{.kind = FactKind::kSend, .comm = 0, .peer = 0, .tag = 8, .bytes = 1},
                                           Fact{.kind = FactKind::kRecv, .comm = 0, .peer = 1, .tag = 0, .bytes = 2},
@@ -178,7 +178,7 @@ TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesTellTheSame) {
   write("benchmark-data-0-pipeline-1-tensor-0.json", "[" + std::string(kBegin) + kEnd + "]");
   Timeline timeline;
   ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 10, .end_ns = 11, .name = 0, .track = 0, .step = 0}));
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 10, .end_ns = 11, .name = 0, .track = 0, .step = 0, .is_pair = true}));
   EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("clocks of the workers were never compared")));
 }
 

@@ -81,7 +81,31 @@ TEST(Mend, AMissingBeginIsEstimatedWhereTheEndHasAName) {
   EXPECT_THAT(times_us(mended(edge("E", "", 5) + "," + pair_of("a", 10, 20))), ElementsAre(Times(0, 10)));
 }
 
-TEST(Mend, AnEndBeforeItsBeginIsExchangedWithIt) {
+TEST(Mend, AnEndThatFindsTheBeginOfAnotherIsTakenApart) {
+  std::string events = edge("B", "a", 0);
+  for (int i = 1; i < 100; ++i) events += "," + (i == 70 ? edge("E", "a", 10 * i + 5) : pair_of("a", 10 * i, 10 * i + 5));
+  const Timeline timeline = mended(events);
+  ASSERT_THAT(timeline.operations, SizeIs(100));
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(timeline.operations[i].begin_ns, 10'000 * i);
+    EXPECT_EQ(timeline.operations[i].end_ns, 10'000 * i + 5'000);
+    EXPECT_EQ(timeline.operations[i].step, 4);
+  }
+  EXPECT_EQ(timeline.repairs.total(), 2u);
+}
+
+TEST(Mend, AFunctionThatCallsItselfStaysWhole) {
+  std::string events;
+  for (int i = 0; i < 60; ++i) {
+    events += (i == 0 ? "" : ",") + edge("B", "a", 1000 * i) + "," + pair_of("a", 1000 * i + 10, 1000 * i + 20) + "," + pair_of("a", 1000 * i + 30, 1000 * i + 40) + "," +
+              edge("E", "a", 1000 * i + 500);
+  }
+  const Timeline timeline = mended(events);
+  EXPECT_THAT(timeline.operations, SizeIs(180));
+  EXPECT_EQ(timeline.repairs.total(), 0u);
+}
+
+TEST(Mend, AnEndBeforeItsBeginIsANegativeDuration) {
   const Timeline timeline = mended(edge("B", "a", 10) + "," + edge("E", "a", 7));
   EXPECT_THAT(times_us(timeline), ElementsAre(Times(0, 3)));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kNegativeDuration), 1u);
