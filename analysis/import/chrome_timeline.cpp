@@ -1,5 +1,6 @@
 #include "analysis/import/chrome_timeline.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -7,7 +8,9 @@
 #include <optional>
 
 #include "analysis/import/json_events.h"
+#include "analysis/import/open_operations.h"
 #include "analysis/import/own_timeline.h"
+#include "analysis/import/whole_event.h"
 
 namespace megascope::importer {
 namespace {
@@ -20,15 +23,9 @@ struct TrackKey {
   auto operator<=>(const TrackKey&) const = default;
 };
 
-struct OpenBegin {
-  Operation operation;
-  double begin_us = 0.0;
-};
-
 struct RawTrack {
   std::uint32_t index = 0;
-  std::string name;
-  std::vector<OpenBegin> open;
+  OpenOperations open;
 };
 
 constexpr const char* kNumbers[] = {"step", "mb_id", "micro_batch_index", "microbatch", "model_chunk", "seq_id"};
@@ -58,23 +55,26 @@ class ChromeReader {
       const Status status = check_number(event, name);
       if (!status.is_ok()) return status;
     }
-    const std::optional<double> begin_us = event.number("ts");
-    if (!begin_us) return Status::error("\"ts\" is missing or no number");
-    if (!(std::fabs(*begin_us) <= kMostUs)) return Status::error("\"ts\" is out of range");
-    return phase == "X" ? add_whole(event, *begin_us) : add_edge(event, *begin_us, phase == "B");
+    timeline_.repairs.add_event();
+    if (phase == "X") return add_whole(event);
+    const std::optional<double> time_us = event.number("ts");
+    if (!time_us) return Status::error("\"ts\" is missing or no number");
+    if (!(std::fabs(*time_us) <= kMostUs)) return Status::error("\"ts\" is out of range");
+    const std::int64_t time_ns = rounded(*event.thousandths("ts"));
+    return phase == "B" ? add_begin(event, time_ns) : add_end(event, time_ns);
   }
 
   /// Names of tracks may come behind their events, and times be negative.
   Status finish() {
-    std::size_t unclosed = 0;
     for (auto& [key, track] : tracks_) {
-      unclosed += track.open.size();
-      timeline_.tracks[track.index] = track_of(key, track);
+      track.open.take_rest([this](const OpenOperations::Open& open) { add_unclosed(open); });
+      timeline_.tracks[track.index] = track_of(key);
     }
-    if (unclosed != 0) timeline_.notes.push_back(std::to_string(unclosed) + " operations begin and do not end; they were left out");
-    if (unopened_ != 0) timeline_.notes.push_back(std::to_string(unopened_) + " operations end without a begin; they were left out");
     if (others_ != 0) timeline_.notes.push_back(std::to_string(others_) + " events are no operations (counters, flows, marks) and were left out");
-    for (std::size_t i = 0; i < begins_us_.size(); ++i) place_in_time(timeline_.operations[i], begins_us_[i], lengths_us_[i]);
+    for (Operation& operation : timeline_.operations) {
+      operation.begin_ns -= static_cast<std::uint64_t>(first_ns_);
+      operation.end_ns -= static_cast<std::uint64_t>(first_ns_);
+    }
     return Status::ok();
   }
 
@@ -109,45 +109,56 @@ class ChromeReader {
     return operation;
   }
 
-  Status add_whole(const JsonEvent& event, double begin_us) {
-    const std::optional<double> length_us = event.number("dur");
-    if (!length_us) return Status::error("\"dur\" is missing or no number");
-    if (!(*length_us >= 0 && *length_us <= kMostUs)) return Status::error("\"dur\" is out of range");
+  Status add_whole(const JsonEvent& event) {
+    WholeEvent whole;
+    const Status status = read_whole(event, kMostUs, whole);
+    if (status.is_ok()) keep_in(operation_of(event, track_at(event).index), whole, event.index());
+    return status;
+  }
+
+  Status add_begin(const JsonEvent& event, std::int64_t time_ns) {
     if (event.text("name").empty()) return Status::error("it has no name");
-    return keep(operation_of(event, track_at(event).index), begin_us, *length_us);
-  }
-
-  Status add_edge(const JsonEvent& event, double time_us, bool is_begin) {
     RawTrack& track = track_at(event);
-    if (is_begin) {
-      if (event.text("name").empty()) return Status::error("it has no name");
-      track.open.push_back({operation_of(event, track.index), time_us});
-      return Status::ok();
-    }
-    if (track.open.empty()) {
-      ++unopened_;
-      return Status::ok();
-    }
-    const OpenBegin begin = track.open.back();
-    track.open.pop_back();
-    if (time_us < begin.begin_us) return Status::error("it ends before it begins");
-    return keep(begin.operation, begin.begin_us, time_us - begin.begin_us);
-  }
-
-  Status keep(const Operation& operation, double begin_us, double length_us) {
-    timeline_.operations.push_back(operation);
-    begins_us_.push_back(begin_us);
-    lengths_us_.push_back(length_us);
-    first_us_ = std::min(first_us_, begin_us);
+    track.open.begin(operation_of(event, track.index), time_ns, event.index());
     return Status::ok();
   }
 
-  void place_in_time(Operation& operation, double begin_us, double length_us) const {
-    operation.begin_ns = static_cast<std::uint64_t>(std::llround((begin_us - first_us_) * 1e3));
-    operation.end_ns = static_cast<std::uint64_t>(std::llround((begin_us - first_us_ + length_us) * 1e3));
+  /// An end without a name, or with a name that no operation has, ends what began last.
+  Status add_end(const JsonEvent& event, std::int64_t time_ns) {
+    RawTrack& track = track_at(event);
+    OpenOperations::Open ended;
+    const std::string& text = event.text("name");
+    const bool is_named = !text.empty() && (track.open.count() == 0 || timeline_.has_name(text));
+    const std::uint32_t name = is_named ? timeline_.name_index(text) : 0;
+    switch (is_named ? track.open.end(name, time_ns, ended) : track.open.end(time_ns, ended)) {
+      case OpenOperations::Found::kBegin: keep_pair(ended, time_ns, event.index()); break;
+      case OpenOperations::Found::kCopy: timeline_.repairs.add(RepairKind::kDuplicate, where(event.index())); break;
+      case OpenOperations::Found::kNothing:
+        if (is_named) keep_in(operation_of(event, track.index), {time_ns, time_ns, {{RepairKind::kMissingBegin, Estimate::Of::kBegin}}}, event.index());
+        else timeline_.repairs.add(RepairKind::kMissingBegin, where(event.index()));
+    }
+    return Status::ok();
   }
 
-  Track track_of(const TrackKey& key, const RawTrack&) const {
+  void keep_pair(const OpenOperations::Open& begin, std::int64_t end_ns, std::size_t event) {
+    WholeEvent whole{begin.begin_ns, end_ns, std::nullopt};
+    if (end_ns < begin.begin_ns) whole = {begin.begin_ns, begin.begin_ns + (begin.begin_ns - end_ns), {{RepairKind::kNegativeDuration, Estimate::Of::kSign}}};
+    keep_in(begin.operation, whole, event);
+  }
+
+  void add_unclosed(const OpenOperations::Open& open) {
+    if (open.is_copy) timeline_.repairs.add(RepairKind::kDuplicate, where(open.event));
+    else keep_in(open.operation, {open.begin_ns, open.begin_ns, {{RepairKind::kMissingEnd, Estimate::Of::kEnd}}}, open.event);
+  }
+
+  static std::string where(std::size_t event) { return "event " + std::to_string(event); }
+
+  void keep_in(const Operation& operation, const WholeEvent& whole, std::size_t event) {
+    keep(timeline_, operation, whole, whole.repair ? where(event) : std::string());
+    first_ns_ = std::min(first_ns_, whole.begin_ns);
+  }
+
+  Track track_of(const TrackKey& key) const {
     Track track;
     const auto process = process_names_.find(key.process);
     if (process != process_names_.end()) (void)read_place(process->second, track.place);
@@ -163,11 +174,8 @@ class ChromeReader {
   std::map<TrackKey, RawTrack> tracks_;
   std::map<std::int64_t, std::string> process_names_;
   std::map<TrackKey, std::string> track_names_;
-  std::vector<double> begins_us_;   ///< by operation
-  std::vector<double> lengths_us_;
-  double first_us_ = kMostUs;
+  std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max();
   std::size_t others_ = 0;
-  std::size_t unopened_ = 0;
 };
 
 /// "PP rank 2", "PP2", "pp_rank 2": the number behind the dimension's name at `at`, and how far it reaches.
@@ -217,13 +225,13 @@ std::string read_place(const std::string& name, Place& place) {
 }
 
 Status read_chrome(std::istream& from, Timeline& timeline) {
-  std::string generator;
+  JsonHeader header;
   OwnTimeline own(timeline);
   ChromeReader reader(timeline);
-  const auto add = [&](const JsonEvent& event) { return OwnTimeline::wrote(generator) ? own.add(event) : reader.add(event); };
-  const Status status = read_json_events(from, "traceEvents", add, &generator);
+  const auto add = [&](const JsonEvent& event) { return OwnTimeline::wrote(header.generator) ? own.add(event) : reader.add(event); };
+  const Status status = read_json_events(from, "traceEvents", add, &header);
   if (!status.is_ok()) return status;
-  return OwnTimeline::wrote(generator) ? own.finish() : reader.finish();
+  return OwnTimeline::wrote(header.generator) ? own.finish() : reader.finish();
 }
 
 }  // namespace megascope::importer

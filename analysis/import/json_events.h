@@ -1,51 +1,109 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <istream>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
 
 namespace megascope::importer {
 
+/// A number times 1000, exactly as the file writes it: microseconds as ns. The value is whole + rest.
+struct Thousandths {
+  std::int64_t whole = 0;
+  double rest = 0.0;  ///< from 0, below 1
+};
+/// The sum's nearest integer; half is rounded up.
+std::int64_t rounded(const Thousandths& a, const Thousandths& b = {});
+
+/// "[0, 1, 2]" as numbers. is_whole: false where the text was cut ("[0, 1, ...]") or is no list.
+std::vector<double> numbers_in(std::string_view text, bool& is_whole);
+
 /// One object of an array of events: its strings, numbers and lists of numbers, and the strings and numbers of its "args". What lies deeper is
-/// passed over.
+/// ignored, and so are keys after the first 256 of an object.
 class JsonEvent {
  public:
+  /// Its position in the array, from 0.
+  std::size_t index() const { return index_; }
   /// Empty where there is no such string.
-  const std::string& text(std::string_view key) const { return find_text(texts_, key); }
-  const std::string& argument_text(std::string_view key) const { return find_text(argument_texts_, key); }
-  std::optional<double> number(std::string_view key) const { return find_number(numbers_, key); }
-  std::optional<double> argument(std::string_view key) const { return find_number(argument_numbers_, key); }
+  const std::string& text(std::string_view key) const { return text_in(texts_, key); }
+  const std::string& argument_text(std::string_view key) const { return text_in(argument_texts_, key); }
+  std::optional<double> number(std::string_view key) const { return number_in(numbers_, key); }
+  std::optional<double> argument(std::string_view key) const { return number_in(argument_numbers_, key); }
+  /// number() × 1000. Of numbers beyond ±9 × 10^15: not exact, and limited to ±9 × 10^18.
+  std::optional<Thousandths> thousandths(std::string_view key) const;
   /// A list of numbers; null where there is none. What else is in it is passed over.
-  const std::vector<double>* list(std::string_view key) const;
+  const std::vector<double>* list(std::string_view key) const { return lists_.find(key); }
   /// A number, or a string by a hash of its own; 0 where there is none: what "pid" and "tid" may be.
   std::int64_t id(std::string_view key) const;
-  bool has(std::string_view key) const { return numbers_.contains(key) || texts_.contains(key); }
+  bool has(std::string_view key) const { return numbers_.find(key) != nullptr || texts_.find(key) != nullptr; }
 
  private:
   friend class EventHandler;
-  using Texts = std::map<std::string, std::string, std::less<>>;
-  using Numbers = std::map<std::string, double, std::less<>>;
-  static const std::string& find_text(const Texts& in, std::string_view key);
-  static std::optional<double> find_number(const Numbers& in, std::string_view key);
+  struct Number {
+    double value = 0.0;
+    Thousandths exact;
+  };
+  /// A few values by key. Keeps its memory from event to event.
+  template <class Value>
+  class Fields {
+   public:
+    const Value* find(std::string_view key) const {
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (fields_[i].first == key) return &fields_[i].second;
+      }
+      return nullptr;
+    }
+    /// The key's value, a new one or that of before; null where there are too many keys.
+    Value* at(const std::string& key) {
+      if (const Value* found = find(key)) return const_cast<Value*>(found);
+      if (count_ == kMostKeys) return nullptr;
+      if (count_ == fields_.size()) fields_.emplace_back();
+      fields_[count_].first = key;
+      return &fields_[count_++].second;
+    }
+    void clear() { count_ = 0; }
+
+   private:
+    static constexpr std::size_t kMostKeys = 256;
+    std::vector<std::pair<std::string, Value>> fields_;
+    std::size_t count_ = 0;
+  };
+  static const std::string& text_in(const Fields<std::string>& in, std::string_view key);
+  static std::optional<double> number_in(const Fields<Number>& in, std::string_view key);
   void clear();
 
-  Texts texts_;
-  Texts argument_texts_;
-  Numbers numbers_;
-  Numbers argument_numbers_;
-  std::map<std::string, std::vector<double>, std::less<>> lists_;
+  Fields<std::string> texts_;
+  Fields<std::string> argument_texts_;
+  Fields<Number> numbers_;
+  Fields<Number> argument_numbers_;
+  Fields<std::vector<double>> lists_;
+  std::size_t index_ = 0;
+};
+
+/// What an object tells beside its array of events, before or after it.
+struct JsonHeader {
+  struct Group {
+    std::string name;
+    std::vector<double> ranks;
+  };
+  std::string generator;                ///< otherData.generator
+  std::optional<std::int64_t> base_ns;  ///< baseTimeNanoseconds
+  std::optional<double> rank;           ///< distributedInfo.rank
+  std::optional<double> world_size;     ///< distributedInfo.world_size
+  std::vector<Group> groups;            ///< distributedInfo.pg_config: at most 2^16
 };
 
 /// Reads the events of an array, or of the array `key` of an object, one at a time: memory does not grow with the file, however
 /// deep it nests. An error says which event and where in the file. Untrusted.
-/// generator: where not null, "otherData.generator" as soon as it was read.
+/// header: where not null, filled as soon as the file tells something.
 Status read_json_events(std::istream& from, std::string_view key, const std::function<Status(const JsonEvent&)>& visit,
-                        std::string* generator = nullptr);
+                        JsonHeader* header = nullptr);
 
 }  // namespace megascope::importer

@@ -47,7 +47,7 @@ Status lanes_of(const Timeline& timeline, const std::vector<std::uint32_t>& oper
     }
     std::string name = stream.empty() ? "operations" : stream;
     if (!lanes.empty()) name += " (" + std::to_string(lanes.size() + 1) + ")";
-    lanes.push_back({.lane = {.name = std::move(name), .operations = {}}, .open = {}});
+    lanes.push_back({.lane = {.name = std::move(name), .is_extra = !lanes.empty(), .operations = {}}, .open = {}});
     (void)lanes.back().take(operation, index, is_work[operation.name]);
   }
   all.clear();

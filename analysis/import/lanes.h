@@ -14,6 +14,7 @@ inline constexpr std::size_t kDeepestNesting = 7;  ///< operations around anothe
 /// One row of a worker in which operations lie side by side, or within work that encloses them.
 struct Lane {
   std::string name;  ///< "pp-comm", "pp-comm (2)"
+  bool is_extra = false;  ///< not the first of its track
   std::vector<std::uint32_t> operations;  ///< in Timeline::operations, in order of begin
 };
 

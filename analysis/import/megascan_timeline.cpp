@@ -12,6 +12,7 @@
 #include "analysis/import/gzip_stream.h"
 #include "analysis/import/json_events.h"
 #include "analysis/import/megascan_definitions.h"
+#include "analysis/import/open_operations.h"
 
 namespace megascope::importer {
 namespace {
@@ -57,30 +58,28 @@ struct Iteration {
 /// One worker's file. Operations get times from the begin of their iteration.
 class WorkerFile {
  public:
-  WorkerFile(Timeline& timeline, const Place& place, std::vector<Iteration>& iterations)
-      : timeline_(timeline), place_(place), iterations_(iterations), definitions_(timeline) {}
+  WorkerFile(Timeline& timeline, const Place& place, std::string name, std::vector<Iteration>& iterations)
+      : timeline_(timeline), place_(place), name_(std::move(name)), iterations_(iterations), definitions_(timeline) {}
 
   Status add(const JsonEvent& event) {
     const std::string& phase = event.text("ph");
     if (event.text("name") == "iteration" && phase == "B") return begin_iteration(event);
     if (phase == "i" && !has_operations_) return definitions_.add(event);
     if (phase != "B" && phase != "E") return Status::ok();
+    if (step_ >= 0 && !is_inside_) infer_iteration(event);
     if (step_ < 0 || !is_inside_) return Status::ok();  // MegaScan passes it over as well
+    timeline_.repairs.add_event();
     const std::optional<double> time_ns = event.number("rel_ts");
     if (!time_ns) return Status::error("\"rel_ts\" is missing or no number");
     if (!(std::fabs(*time_ns) <= kMostNs)) return Status::error("\"rel_ts\" is out of range");
     if (event.text("name") == "iteration") return end_iteration(event, *time_ns);
     return phase == "B" ? begin(event, *time_ns) : end(event, *time_ns);
   }
+  /// After the last event.
+  void finish() { end_all_open(); }
   bool has_operations() const { return has_operations_; }
-  std::size_t unclosed() const { return unclosed_ + open_.size(); }
 
  private:
-  struct Open {
-    Operation operation;
-    double begin_ns = 0.0;
-  };
-
   Iteration& iteration() {
     const auto index = static_cast<std::size_t>(step_);
     if (iterations_.size() <= index) iterations_.resize(index + 1);
@@ -90,10 +89,13 @@ class WorkerFile {
     if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is no number");
     const double pause_ns = event.number("pad_before").value_or(0.0);
     if (!(pause_ns >= 0 && pause_ns <= kMostNs)) return Status::error("\"pad_before\" is out of range");
-    unclosed_ += open_.size();
-    open_.clear();
-    ++step_;
-    is_inside_ = true;
+    timeline_.repairs.add_event();
+    if (is_inside_ && is_iteration_empty_) {
+      timeline_.repairs.add(RepairKind::kDuplicate, where(event.index()));
+      return Status::ok();
+    }
+    if (is_inside_) timeline_.repairs.add(RepairKind::kMissingEnd, where(event.index()) + ", the iteration before");
+    enter_iteration();
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
     const std::optional<double> begin_ns = event.number("begin_ns");
     const double step = event.number("step").value_or(0.0);
@@ -110,24 +112,56 @@ class WorkerFile {
     if (!(length_ns >= 0 && length_ns <= kMostNs)) return Status::error("the iteration's duration is out of range");
     iteration().length_ns = std::max({iteration().length_ns, length_ns, time_ns});
     is_inside_ = false;
+    ended_ns_ = time_ns;
     return Status::ok();
+  }
+  void enter_iteration() {
+    end_all_open();
+    ++step_;
+    is_inside_ = is_iteration_empty_ = true;
+  }
+  /// Times that start again after an iteration's end are of the next one, whose begin is missing.
+  void infer_iteration(const JsonEvent& event) {
+    const std::optional<double> time_ns = event.number("rel_ts");
+    if (event.text("name") == "iteration" || event.text("ph") != "B" || !time_ns || *time_ns < 0 || *time_ns >= ended_ns_) return;
+    timeline_.repairs.add(RepairKind::kMissingBegin, where(event.index()) + ", its iteration");
+    enter_iteration();
   }
   Status begin(const JsonEvent& event, double time_ns) {
     if (event.text("name").empty()) return Status::error("it has no name");
-    if (!std::exchange(has_operations_, true)) (void)track_of(definitions_.main_stream(), event);  // it comes first
-    open_.push_back({{.name = timeline_.name_index(event.text("name")), .step = step_}, time_ns});
+    see_operation(event);
+    if (time_ns < 0) return Status::error("\"rel_ts\" is negative");
+    is_iteration_empty_ = false;
+    open_.begin({.name = timeline_.name_index(event.text("name")), .step = step_}, static_cast<std::int64_t>(time_ns), event.index());
     return Status::ok();
   }
+  /// The track of the main stream comes first.
+  void see_operation(const JsonEvent& event) {
+    if (!std::exchange(has_operations_, true)) (void)track_of(definitions_.main_stream(), event);
+  }
   Status end(const JsonEvent& event, double time_ns) {
-    if (open_.empty() || timeline_.names[open_.back().operation.name] != event.text("name")) {
-      return Status::error("\"" + event.text("name") + "\" ends, but did not begin last");
+    if (event.text("name").empty()) return Status::error("it has no name");
+    if (time_ns < 0) return Status::error("\"rel_ts\" is negative");
+    see_operation(event);
+    OpenOperations::Open ended;
+    auto end_ns = static_cast<std::int64_t>(time_ns);
+    switch (open_.end(timeline_.name_index(event.text("name")), end_ns, ended)) {
+      case OpenOperations::Found::kBegin: break;
+      case OpenOperations::Found::kCopy: timeline_.repairs.add(RepairKind::kDuplicate, where(event.index())); return Status::ok();
+      case OpenOperations::Found::kNothing:
+        estimate(RepairKind::kMissingBegin, Estimate::Of::kBegin, event.index());
+        ended.operation = {.name = timeline_.name_index(event.text("name")), .step = step_};
+        ended.begin_ns = end_ns;
     }
-    Open ended = open_.back();
-    open_.pop_back();
-    if (ended.begin_ns < 0 || time_ns < ended.begin_ns) return Status::error("\"" + event.text("name") + "\" ends before it begins");
-    Operation& operation = ended.operation;
-    const double begin_ns = event.number("uncut_begin").value_or(ended.begin_ns);
-    const double end_ns = event.number("uncut_end").value_or(time_ns);
+    if (end_ns < ended.begin_ns) {
+      estimate(RepairKind::kNegativeDuration, Estimate::Of::kSign, event.index());
+      end_ns = ended.begin_ns + (ended.begin_ns - end_ns);
+    }
+    return keep(event, ended.operation, static_cast<double>(ended.begin_ns), static_cast<double>(end_ns));
+  }
+  Status keep(const JsonEvent& event, Operation operation, double told_begin_ns, double told_end_ns) {
+    const double begin_ns = event.number("uncut_begin").value_or(told_begin_ns);
+    const double end_ns = event.number("uncut_end").value_or(told_end_ns);
     if (!(begin_ns >= 0 && end_ns >= begin_ns && end_ns <= kMostNs)) return Status::error("\"uncut_begin\" or \"uncut_end\" is out of range");
     operation.begin_ns = static_cast<std::uint64_t>(begin_ns);
     operation.end_ns = static_cast<std::uint64_t>(end_ns);
@@ -143,6 +177,26 @@ class WorkerFile {
     iteration().length_ns = std::max(iteration().length_ns, end_ns);
     return status;
   }
+  std::string where(std::size_t event) const { return name_ + ", event " + std::to_string(event); }
+  /// Of the operation that is kept next.
+  void estimate(RepairKind kind, Estimate::Of of, std::size_t event) {
+    timeline_.repairs.add(kind, where(event));
+    timeline_.estimates.push_back({static_cast<std::uint32_t>(timeline_.operations.size()), of});
+  }
+  /// What does not end in its iteration.
+  void end_all_open() {
+    open_.take_rest([this](const OpenOperations::Open& open) {
+      if (open.is_copy) {
+        timeline_.repairs.add(RepairKind::kDuplicate, where(open.event));
+        return;
+      }
+      estimate(RepairKind::kMissingEnd, Estimate::Of::kEnd, open.event);
+      Operation operation = open.operation;
+      operation.begin_ns = operation.end_ns = static_cast<std::uint64_t>(open.begin_ns);
+      operation.track = tracks_.at(definitions_.main_stream());
+      timeline_.operations.push_back(operation);
+    });
+  }
   std::uint32_t track_of(const std::string& stream, const JsonEvent& event) {
     const auto [at, is_new] = tracks_.try_emplace(stream, static_cast<std::uint32_t>(timeline_.tracks.size()));
     if (is_new) timeline_.tracks.push_back({.place = place_, .stream = stream, .world_rank = kUnknown, .definitions = definitions_.index()});
@@ -153,27 +207,27 @@ class WorkerFile {
 
   Timeline& timeline_;
   const Place& place_;
+  std::string name_;
   std::vector<Iteration>& iterations_;
   MegascanDefinitions definitions_;
   std::map<std::string, std::uint32_t> tracks_;  ///< by stream
-  std::vector<Open> open_;
+  OpenOperations open_;
+  double ended_ns_ = 0.0;  ///< of the last iteration
   std::int32_t step_ = -1;
   bool is_inside_ = false;
+  bool is_iteration_empty_ = true;
   bool has_operations_ = false;
-  std::size_t unclosed_ = 0;
 };
 
 Status read_worker(const fs::path& path, const Place& place, Timeline& timeline, std::vector<Iteration>& iterations) {
   GzipBuffer buffer(path.string());
   if (!buffer.is_open()) return Status::error("cannot open " + path.string());
   std::istream from(&buffer);
-  WorkerFile file(timeline, place, iterations);
+  WorkerFile file(timeline, place, path.filename().string(), iterations);
   const Status status = read_json_events(from, "traceEvents", [&file](const JsonEvent& event) { return file.add(event); });
   if (!status.is_ok()) return Status::error(path.string() + ": " + status.message());
+  file.finish();
   if (!file.has_operations()) timeline.tracks.push_back({.place = place, .stream = ""});
-  if (file.unclosed() != 0) {
-    timeline.notes.push_back(path.filename().string() + ": " + std::to_string(file.unclosed()) + " operations begin and do not end; they were left out");
-  }
   return Status::ok();
 }
 
@@ -181,11 +235,15 @@ Status read_worker(const fs::path& path, const Place& place, Timeline& timeline,
 Status read_or_leave_out(const fs::path& path, const Place& place, Timeline& timeline, std::vector<Iteration>& iterations) {
   const std::size_t operations = timeline.operations.size();
   const std::size_t tracks = timeline.tracks.size();
+  const std::size_t estimates = timeline.estimates.size();
+  const Repairs repairs = timeline.repairs;
   const std::vector<Iteration> before = iterations;
   const Status status = read_worker(path, place, timeline, iterations);
   if (status.is_ok()) return status;
   timeline.operations.resize(operations);
   timeline.tracks.resize(tracks);
+  timeline.estimates.resize(estimates);
+  timeline.repairs = repairs;
   iterations = before;
   timeline.notes.push_back(status.message() + "; this worker was left out");
   return status;

@@ -125,16 +125,22 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   const std::optional<double> begin_us = event.number("ts");
   const std::optional<double> length_us = event.number("dur");
   if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMostUs)) return Status::error("\"ts\" is missing or out of range");
-  if (!length_us || !(*length_us >= 0 && *length_us <= kMostUs)) return Status::error("\"dur\" is missing or out of range");
+  if (!event.text("dur").empty() || event.list("dur") != nullptr) return Status::error("\"dur\" is no number");
+  if (length_us && !(std::fabs(*length_us) <= kMostUs)) return Status::error("\"dur\" is out of range");
   if (event.text("name").empty()) return Status::error("it has no name");
   TrackState& track = track_of(rank, event);
   track.last = static_cast<std::uint32_t>(timeline_.operations.size());
   track.has_last = true;
-  Operation operation{.begin_ns = ns_of(*begin_us), .end_ns = ns_of(*begin_us) + ns_of(*length_us), .name = timeline_.name_index(event.text("name")),
+  Operation operation{.begin_ns = ns_of(*begin_us), .end_ns = ns_of(*begin_us) + ns_of(std::fabs(length_us.value_or(0.0))), .name = timeline_.name_index(event.text("name")),
                       .track = track.index};
   define_region(operation.name, event);
   const std::optional<double> step = event.argument("step");
   if (step && *step >= 0 && *step <= INT32_MAX && *step == std::floor(*step)) operation.step = static_cast<std::int32_t>(*step);
+  timeline_.repairs.add_event();
+  if (!length_us || *length_us < 0) {
+    timeline_.repairs.add(length_us ? RepairKind::kNegativeDuration : RepairKind::kMissingDuration, "event " + std::to_string(event.index()));
+    timeline_.estimates.push_back({track.last, length_us ? Estimate::Of::kSign : Estimate::Of::kEnd});
+  }
   timeline_.operations.push_back(operation);
   told_.push_back({event.argument_text("comm"), bytes_in(event, "bytes"), bytes_in(event, "bytes_received")});
   return Status::ok();

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/import/repairs.h"
 #include "core/record/call.h"
 #include "core/record/definitions.h"
 
@@ -56,8 +57,21 @@ struct Operation {
   std::int32_t model_chunk = kUnknown;
   std::int32_t sequence = kUnknown;  ///< among the operations of its name in the step, where the file counts them
   std::uint32_t told = 0;            ///< 1 + its place in Timeline::told; 0: the file does not tell what it did, its name does
+  bool is_pair = false;              ///< its begin and its end are events of their own
+  bool may_repeat = false;           ///< another that is equal is another one: the file's clock is too coarse to tell them apart
 
   bool operator==(const Operation&) const = default;
+};
+
+/// An operation whose begin or end has to be estimated.
+struct Estimate {
+  enum class Of : std::uint8_t {
+    kEnd,    ///< it is not known; the operation's end is its begin
+    kBegin,  ///< it is not known; the operation's begin is its end
+    kSign,   ///< the end is where a duration that was negative would end; plausible where others of its name last as long
+  };
+  std::uint32_t operation = 0;  ///< in Timeline::operations as they were read
+  Of of = Of::kEnd;
 };
 
 /// All of a job, on one clock.
@@ -71,17 +85,18 @@ struct Timeline {
   std::vector<ToldDefinitions> definitions;
   std::vector<ToldFacts> told;
   std::vector<Fact> facts;
+  Repairs repairs;
+  std::vector<Estimate> estimates;    ///< before mend()
+  bool has_common_clock = true;       ///< false: each rank has a clock of its own, never compared with others
   bool has_grid = true;               ///< false: ranks are ranks, of no parallel groups
   Place sizes{0, 0, 0, kUnknown};     ///< of the grid, as far as files tell them; else 0
 
   /// The number of a name, a new one where it was not there yet.
   std::uint32_t name_index(std::string_view name);
+  bool has_name(const std::string& name) const { return index_of_.contains(name); }
 
  private:
   std::unordered_map<std::string, std::uint32_t> index_of_;
 };
-
-/// Orders operations by begin, the enclosing before the enclosed, and leaves out those that are twice in the file.
-void sort_and_unite(Timeline& timeline);
 
 }  // namespace megascope::importer

@@ -138,6 +138,7 @@ Status TimelineRun::define(std::int32_t rank, Worker& worker) {
   for (std::size_t i = 0; i < worker.lanes.size(); ++i) {
     LocationDefinition location{.id = static_cast<LocationId>(i), .name = worker.lanes[i].name};
     location.is_main = i == 0;
+    if (worker.lanes[i].is_extra) timeline_.repairs.add(RepairKind::kOverlap, worker.lanes[i].operations.size(), "on " + worker.lanes[i].name);
     worker.definitions.locations.push_back(location);
   }
   return status.is_ok() ? status : Status::error(timeline_.source + ", " + describe(worker.place) + ": " + status.message());

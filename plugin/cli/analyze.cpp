@@ -31,7 +31,8 @@ int analyze_run(const AnalyzeArguments& arguments) {
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
   const report::OpenEndFacts ends = open_ends_of(*run, jobs);
-  const std::string text = arguments.as_json ? analyze_json(view, what_if, ends) : analyze_text(view, what_if, ends);
+  const ImportFacts import = read_import_facts(arguments.folder);
+  const std::string text = arguments.as_json ? analyze_json(view, what_if, ends, import) : analyze_text(view, what_if, ends, import);
   std::fputs(text.c_str(), stdout);
   return answer::has_finding(view) ? kFinding : kSuccess;
 }

@@ -100,6 +100,11 @@ Json ranks_json(const AnalyzeView& view) {
   return ranks;
 }
 
+Json import_json(const ImportFacts& import) {
+  if (!import.are_there()) return nullptr;
+  return {{"format", import.format}, {"events", import.events}, {"repairs", import.repairs}, {"notes", import.notes}};
+}
+
 }  // namespace
 
 nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
@@ -114,7 +119,7 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
   return json;
 }
 
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends) {
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import) {
   Json json;
   json["verdict"] = answer::verdict_text(view);
   json["open_ends"] = open_ends_json(ends);
@@ -134,6 +139,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["critical_path"] = path_json(view);
   json["per_rank"] = ranks_json(view);
   json["limits"] = answer::limits_of(view);
+  json["import"] = import_json(import);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

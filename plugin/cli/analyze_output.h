@@ -3,6 +3,7 @@
 #include "analysis/whatif/what_if.h"
 #include "exporters/report/run_report.h"
 #include "plugin/answer/answer_view.h"
+#include "plugin/cli/import_facts.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,7 +21,7 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit);
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends);
-std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends);
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import);
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import);
 
 }  // namespace megascope::cli

@@ -19,6 +19,7 @@ using report::Table;
 constexpr std::size_t kMostRanks = 8;
 constexpr std::size_t kMostFunctions = 6;
 constexpr std::size_t kMostComms = 6;
+constexpr std::size_t kMaxImportNotes = 12;
 constexpr std::size_t kHostColumns = 24;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
@@ -158,7 +159,7 @@ void add_waits(const AnalyzeView& view, Lines& lines) {
 
 }  // namespace
 
-std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends) {
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if, const report::OpenEndFacts& ends, const ImportFacts& import) {
   Lines lines;
   if (!ends.text.empty()) append(lines, ends.text, 0);
   if (!ends.text.empty()) lines.emplace_back();
@@ -171,6 +172,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   for (const std::string& line : what_if_lines(what_if)) lines.push_back(line);
   if (!view.has_operations) add_waits(view, lines);
   matching_lines(view, lines);
+  for (std::size_t i = 0; i < std::min(import.notes.size(), kMaxImportNotes); ++i) append(lines, "Note on the import: " + import.notes[i], 2);
   return joined(lines, "\n") + "\n";
 }
 

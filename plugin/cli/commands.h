@@ -100,11 +100,12 @@ struct SynthArguments {
 int make_synthetic_run(const SynthArguments& arguments);
 
 struct ImportArguments {
-  std::string from = "chrome";  ///< "chrome" or "megascan"
-  std::string source;           ///< a file, or for megascan a folder
+  std::string from;                  ///< "chrome", "megascan" or "pytorch"; empty: by what the source looks like
+  std::vector<std::string> sources;  ///< files, or a directory
   std::string parallel;         ///< "tp=4,pp=4,dp=4,order=tp-dp-pp"; empty: as the file shows
   std::string operations;       ///< file that says what operations are; empty: the shipped table
   std::string out;
+  bool is_strict = false;       ///< nothing is mended
   bool is_for_table = false;    ///< only prints the shipped table
 };
 /// Writes timelines of other tools as native traces into a new folder.

@@ -7,11 +7,15 @@
 #include "analysis/import/chrome_timeline.h"
 #include "analysis/import/gzip_stream.h"
 #include "analysis/import/megascan_timeline.h"
+#include "analysis/import/mend.h"
+#include "analysis/import/pytorch_timeline.h"
+#include "analysis/import/source_kind.h"
 #include "analysis/import/timeline_run.h"
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/commands.h"
+#include "plugin/cli/import_facts.h"
 
 /// `megascope import`: timelines of other tools as native traces.
 namespace megascope::cli {
@@ -37,28 +41,40 @@ Status read_table(const std::string& path, importer::OperationTable& table) {
   return status.is_ok() ? status : Status::error(path + ": " + status.message());
 }
 
-Status read_run(const ImportArguments& arguments, std::unique_ptr<importer::TimelineRun>& run) {
+Status read_source(const ImportArguments& arguments, const std::string& format, importer::Timeline& timeline) {
+  if (format == "pytorch") return importer::read_pytorch(arguments.sources, timeline);
+  if (arguments.sources.size() != 1) return Status::error("--from " + format + " reads one file or directory, and " + std::to_string(arguments.sources.size()) + " are given");
+  if (format == "megascan") return importer::read_megascan(timeline.source, timeline);
+  return read_chrome_file(timeline.source, timeline);
+}
+
+Status read_run(const ImportArguments& arguments, const std::string& format, std::unique_ptr<importer::TimelineRun>& run) {
   importer::OperationTable table;
   importer::ParallelGrid grid;
   importer::Timeline timeline;
-  timeline.source = arguments.source;
+  timeline.source = arguments.sources.front();
   Status status = read_table(arguments.operations, table);
   if (status.is_ok() && !arguments.parallel.empty()) status = importer::ParallelGrid::parse(arguments.parallel, grid);
-  if (status.is_ok()) {
-    status = arguments.from == "megascan" ? importer::read_megascan(arguments.source, timeline) : read_chrome_file(arguments.source, timeline);
-  }
+  if (status.is_ok()) status = read_source(arguments, format, timeline);
   if (!status.is_ok()) return status;
-  importer::sort_and_unite(timeline);
-  if (arguments.parallel.empty()) status = importer::ParallelGrid::around(timeline, grid);
-  if (!status.is_ok()) return Status::error(arguments.source + ": " + status.message());
+  if (format == "pytorch" && !arguments.parallel.empty()) timeline.has_grid = true;
+  importer::mend(timeline);
+  status = timeline.repairs.check(arguments.is_strict);
+  if (status.is_ok() && arguments.parallel.empty()) status = importer::ParallelGrid::around(timeline, grid);
+  if (!status.is_ok()) return Status::error(timeline.source + ": " + status.message());
   return importer::TimelineRun::make(std::move(timeline), grid, table, run);
 }
 
-/// A folder that was not there; taken away again when it cannot be filled.
-Status write(const importer::TimelineRun& run, const std::string& folder) {
+/// A directory that was not there; taken away again when it cannot be filled.
+Status write(const importer::TimelineRun& run, const std::string& folder, const std::string& format) {
   Status status = files::make_directory(folder, 0777);
   if (!status.is_ok()) return status;
-  status = trace::write_run(run, folder);
+  std::vector<trace::TraceClock> clocks;
+  for (const std::int32_t rank : run.world_ranks()) {
+    if (!run.timeline().has_common_clock) clocks.push_back({.domain = "rank " + std::to_string(rank)});
+  }
+  status = trace::write_run(run, folder, clocks);
+  if (status.is_ok()) status = write_import_facts(folder, run.timeline(), format);
   std::error_code error;
   if (!status.is_ok()) fs::remove_all(folder, error);
   return status;
@@ -71,13 +87,15 @@ int import_run(const ImportArguments& arguments) {
     std::fwrite(importer::OperationTable::shipped().data(), 1, importer::OperationTable::shipped().size(), stdout);
     return kSuccess;
   }
+  const std::string format = arguments.from.empty() ? importer::format_of(arguments.sources) : arguments.from;
   std::unique_ptr<importer::TimelineRun> run;
-  Status status = read_run(arguments, run);
-  if (status.is_ok()) status = write(*run, arguments.out);
+  Status status = read_run(arguments, format, run);
+  if (status.is_ok()) status = write(*run, arguments.out, format);
   if (!status.is_ok()) {
     say(status.message());
     return kUnusable;
   }
+  for (const std::string& note : run->timeline().repairs.notes()) say(note);
   for (const std::string& note : run->timeline().notes) say(note);
   const std::string missing = missing_ranks_text(run->world_ranks(), run->world_size());
   std::printf("%s operations of %zu workers in %s%s\n", human_count(run->timeline().operations.size()).c_str(), run->world_ranks().size(),

@@ -193,15 +193,16 @@ struct CommandLine {
   void add_import() {
     CLI::App* command = app.add_subcommand("import", "Makes a run folder of another tool's timeline of a training job");
     CLI::Option* table = command->add_flag("--print-operations", import_arguments.is_for_table, "Prints the table of known operations, to be changed");
-    command->add_option("--from", import_arguments.from, "chrome (a file, also .gz) or megascan (a folder)")
-        ->check(CLI::IsMember({"chrome", "megascan"}))->capture_default_str();
-    command->add_option("SOURCE", import_arguments.source, "The file or folder")->excludes(table);
+    command->add_option("--from", import_arguments.from, "chrome (a file), megascan (a directory) or pytorch (a directory or files, one a rank); by default what the source looks like")
+        ->check(CLI::IsMember({"chrome", "megascan", "pytorch"}));
+    command->add_option("SOURCE", import_arguments.sources, "The file, directory or files; each may be compressed (.gz)")->excludes(table);
     command->add_option("--parallel", import_arguments.parallel, "Sizes, and which changes fastest with the rank: tp=4,pp=4,dp=4,order=tp-dp-pp");
     command->add_option("--operations", import_arguments.operations, "File that says what operations are, instead of the shipped table");
     command->add_option("-o,--out", import_arguments.out, "Run folder to make; an existing one is not overwritten")->excludes(table);
+    command->add_flag("--strict", import_arguments.is_strict, "Refuses a timeline of which an event would have to be mended");
     command->final_callback([this] {
       if (import_arguments.is_for_table) return;
-      if (import_arguments.source.empty()) throw CLI::RequiredError("SOURCE");
+      if (import_arguments.sources.empty()) throw CLI::RequiredError("SOURCE");
       if (import_arguments.out.empty()) throw CLI::RequiredError("--out");
     });
   }

@@ -1,5 +1,5 @@
-// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a folder of MegaScan's, and as a table of operations;
-// what is accepted becomes a run whose operations are all there, each inside the run. Seeds: tests/fuzz/import_seeds.
+// Any text is a timeline or is refused with a sentence, as a Chrome trace, as a folder of MegaScan's, as files of PyTorch's profiler, and as a
+// table of operations; what is accepted becomes a run whose operations are all there, each inside the run. Seeds: tests/fuzz/import_seeds.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,9 @@
 
 #include "analysis/import/chrome_timeline.h"
 #include "analysis/import/megascan_timeline.h"
+#include "analysis/import/mend.h"
+#include "analysis/import/pytorch_timeline.h"
+#include "analysis/import/source_kind.h"
 #include "analysis/import/timeline_run.h"
 
 namespace {
@@ -33,7 +36,7 @@ const OperationTable& shipped() {
 
 void try_run(Timeline timeline, const OperationTable& table) {
   timeline.source = "fuzzer";
-  importer::sort_and_unite(timeline);
+  importer::mend(timeline);
   const std::size_t operation_count = timeline.operations.size();
   ParallelGrid grid;
   std::unique_ptr<TimelineRun> run;
@@ -74,6 +77,19 @@ void try_megascan(const std::string& text) {
   if (importer::read_megascan(kFolder, timeline).is_ok()) try_run(std::move(timeline), shipped());
 }
 
+/// The same file of two ranks.
+void try_pytorch(const std::string& text) {
+  static const std::string kFolder = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "import-fuzzer-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    return name;
+  }();
+  for (const char* name : {"/rank-0.json", "/rank-1.json"}) std::ofstream(kFolder + name, std::ios::binary) << text;
+  (void)importer::format_of({kFolder + "/rank-0.json"});
+  Timeline timeline;
+  if (importer::read_pytorch({kFolder}, timeline).is_ok()) try_run(std::move(timeline), shipped());
+}
+
 void try_table(const std::string& text) {
   OperationTable table;
   if (!OperationTable::parse(text, table).is_ok()) return;
@@ -101,6 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   switch (bytes[0]) {
     case 'c': try_chrome(text); break;
     case 'm': try_megascan(text); break;
+    case 'p': try_pytorch(text); break;
     case 't': try_table(text); break;
     case 's': try_sizes(text); break;
     default: break;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "analysis/import/gzip_stream.h"
+#include "analysis/import/mend.h"
 
 /// Chrome traces of training jobs: what is read, and what is refused with a sentence that names the event.
 namespace megascope::importer {
@@ -57,11 +58,14 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
           {"ph":"E","pid":0,"tid":0,"ts":5},
           {"ph":"C","name":"memory","pid":0,"tid":0,"ts":5,"args":{"bytes":4}}],
          "otherData":{"traceEvents":[{"ph":"X"}]}})");
-  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0},
-                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1}));
-  EXPECT_THAT(timeline.notes, ElementsAre("1 operations begin and do not end; they were left out",
-                                          "1 operations end without a begin; they were left out",
-                                          "1 events are no operations (counters, flows, marks) and were left out"));
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 1000, .end_ns = 3000, .name = 1, .track = 0, .is_pair = true},
+                                               Operation{.begin_ns = 0, .end_ns = 4000, .name = 0, .track = 0, .step = 1, .is_pair = true},
+                                               Operation{.begin_ns = 2000, .end_ns = 2000, .name = 2, .track = 1, .is_pair = true}));  // until mend()
+  EXPECT_THAT(timeline.notes, ElementsAre("1 events are no operations (counters, flows, marks) and were left out"));
+  EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
+  EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");
+  EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin), 1u);  // it has no name: nobody knows of what
+  EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingBegin), "event 5");
 }
 
 TEST(ChromeTimeline, NamesOfTracksBehindTheirEventsSayThePlace) {
@@ -93,9 +97,9 @@ TEST(ChromeTimeline, PlacesAreReadOnlyFromWholeWords) {
 TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":"1","dur":1})"), "event 1: \"ts\" is missing or no number");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1e300,"dur":1})"), "event 1: \"ts\" is out of range");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1})"), "event 1: \"dur\" is missing or no number");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"), "event 1: \"dur\" is missing or no number");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1})"), "event 1: \"dur\" is out of range");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":"1"})"), "event 1: \"dur\" is no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"), "event 1: \"dur\" is no number");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1e300})"), "event 1: \"dur\" is out of range");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"), "event 1: it has no name");
   EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: it has no name");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"), "event 1: \"args.step\" is no number");
@@ -103,7 +107,6 @@ TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"), no_step);
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"), no_step);
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":2147483648}})"), no_step);
-  EXPECT_EQ(refusal(R"([{"ph":"B","name":"a","ts":5},{"ph":"E","ts":4}])"), "event 1: it ends before it begins");
 }
 
 TEST(ChromeTimeline, WhatIsNoJsonIsRefused) {
@@ -138,10 +141,10 @@ TEST(ChromeTimeline, NestsAsDeepAsTheFileLikes) {
 TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
   const std::string event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":0}})";
   Timeline timeline = read("[" + event + "," + event + R"(,{"ph":"X","name":"b","pid":0,"tid":0,"ts":0,"dur":9}])");
-  sort_and_unite(timeline);
+  mend(timeline);
   ASSERT_THAT(timeline.operations, SizeIs(2));
   EXPECT_EQ(timeline.names[timeline.operations[0].name], "b");
-  EXPECT_THAT(timeline.notes, ElementsAre("1 operations are in the file more than once and were taken once"));
+  EXPECT_THAT(timeline.repairs.notes(), ElementsAre("1 operations are in the file more than once (first: \"a\" at 1 us): they were taken once"));
 }
 
 TEST(GzipStream, ReadsWhatIsCompressedAndTellsDamage) {

@@ -4,6 +4,7 @@
 
 #include "analysis/import/json_events.h"
 #include "analysis/import/lanes.h"
+#include "analysis/import/mend.h"
 #include "analysis/import/operation_table.h"
 #include "analysis/import/parallel_grid.h"
 #include "analysis/import/timeline_facts.h"
@@ -150,7 +151,7 @@ std::vector<Lane> lanes_of_track(std::vector<Operation> operations) {
   timeline.names = {"work", "communication"};
   timeline.tracks = {{.place = {}, .stream = "stream"}};
   timeline.operations = std::move(operations);
-  sort_and_unite(timeline);
+  mend(timeline);
   std::vector<std::uint32_t> indices;
   for (std::size_t i = 0; i < timeline.operations.size(); ++i) indices.push_back(static_cast<std::uint32_t>(i));
   std::vector<Lane> lanes;

@@ -283,7 +283,7 @@ class OwnChromeFile(Case):
         for event, part in (('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":-1,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
                             ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":16777216,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
                             ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":-4,"dur":1}', '"ts" is missing or out of range'),
-                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":4}', '"dur" is missing or out of range'),
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":4,"dur":"4"}', '"dur" is no number'),
                             ('{"ph":"s","name":"message","cat":"message","id":"0x1","pid":0,"tid":1,"ts":4}', "an arrow without a call")):
             path = self.write("damaged.json", head + event + "]}")
             result = self.call("import", path, "--out", self.run_folder, code=2)

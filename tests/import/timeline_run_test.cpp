@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "analysis/import/mend.h"
 #include "core/record/value_fact.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/trace_writer.h"
@@ -45,7 +46,7 @@ Timeline two_stages() {
       {.begin_ns = 90, .end_ns = 130, .bytes = 64, .name = send, .track = 0, .step = 8, .micro_batch = 0, .sequence = 5},
       {.begin_ns = 50, .end_ns = 131, .bytes = 64, .name = receive, .track = 1, .step = 8, .micro_batch = 0, .sequence = 5},
   };
-  sort_and_unite(timeline);
+  mend(timeline);
   return timeline;
 }
 
@@ -140,7 +141,7 @@ TEST(TimelineRun, MemoryIsOfOperationsNotOfRanksTimesNames) {
     const std::uint32_t name = timeline.name_index("operation " + std::to_string(i));
     timeline.operations.push_back({.begin_ns = 1, .end_ns = 2, .name = name, .track = static_cast<std::uint32_t>(i)});
   }
-  sort_and_unite(timeline);
+  mend(timeline);
   const auto run = run_of(std::move(timeline), "dp=20000");
   EXPECT_THAT(run->world_ranks(), SizeIs(kWorkers));
   EXPECT_THAT(run->process(kWorkers - 1).regions, SizeIs(1));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/import/megascan_timeline.h"
+#include "analysis/import/mend.h"
 #include "analysis/import/timeline_run.h"
 #include "analysis/synth/synth.h"
 #include "core/record/value_fact.h"
@@ -57,7 +58,7 @@ std::unique_ptr<TimelineRun> import_from(const std::string& folder) {
   const Status status = importer::read_megascan(folder, timeline);
   EXPECT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty()) << timeline.notes.front();
-  importer::sort_and_unite(timeline);
+  importer::mend(timeline);
   importer::OperationTable table;
   ParallelGrid grid;
   EXPECT_TRUE(importer::OperationTable::parse(importer::OperationTable::shipped(), table).is_ok());
@@ -182,7 +183,7 @@ Timeline pipeline() {
       add("_reduce", 2 * worker, at + 1450, at + 1460, {.step = 100 + step});
     }
   }
-  importer::sort_and_unite(timeline);
+  importer::mend(timeline);
   return timeline;
 }
 
