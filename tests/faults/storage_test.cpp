@@ -203,6 +203,25 @@ TEST(RunFolder, IsOnAFullQuota) {
   }
 }
 
+/// Two ranks, and a disk that is full for both from some write of the archive on.
+TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
+  constexpr std::int64_t kCalls = 2 * kManyBooked;
+  for (const int first : {1, 2, 4, 6, 8}) {
+    Trial trial("cheap", kManyCalls);
+    trial.ranks(2).with("MEGASCOPE_EXPORT=otf2").with("FULL_FROM=" + std::to_string(first));
+    const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_FULL_DISK));
+    EXPECT_EQ(ending.exit_code, 0) << first << ": " << ending.err;
+    EXPECT_EQ(occurrences(ending.out, std::to_string(kManyBooked) + " calls\n"), 2) << first;
+    EXPECT_EQ(occurrences(ending.err, "No space left on device"), 1) << first << ": " << ending.err;
+    EXPECT_EQ(trial.report_number("mpi_calls"), kCalls) << first;
+    EXPECT_EQ(trial.trace(0).call_count() + trial.trace(1).call_count(), static_cast<std::uint64_t>(kCalls)) << first;
+    for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
+      const std::string name = entry.path().filename();
+      EXPECT_FALSE(name.ends_with(".part") || (name.starts_with("trace") && !name.ends_with(".json.gz"))) << first << ": " << name;
+    }
+  }
+}
+
 TEST(Memory, ThatIsScarceEndsNoProgram) {
   int tried = 0;
   for (const rlim_t most_kib : {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
