@@ -189,6 +189,18 @@ TEST(RunFolder, IsOnAFullDisk) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
+TEST(RunFolder, IsOnADiskWithoutRoomForTheReport) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  const std::string disk = trial.folder() / "disk";
+  std::filesystem::create_directory(disk);
+  trial.before_exec([disk] { mount_tmpfs(disk, "size=4k"); });
+  trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_REPORT=short");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written: `megascope report "), 1) << err;
+  EXPECT_EQ(occurrences(err, "done; report in"), 0) << err;
+}
+
 TEST(RunFolder, IsOnAFullQuota) {
   Trial trial("cheap", kManyCalls);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
