@@ -67,7 +67,6 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   if (mapping == MAP_FAILED) return Status::from_errno("cannot map " + path, errno);
   std::unique_ptr<TraceFile> trace(new TraceFile);
   trace->mapping_ = mapping;
-  trace->owner_ = info.st_uid;
   note_mapping(mapping, size, path);
   const Status status = trace->read({static_cast<const std::byte*>(mapping), size});
   if (!status.is_ok()) return Status::error(path + " " + status.message());

@@ -42,8 +42,6 @@ class TraceFile {
   std::unique_ptr<PointStream> points(LocationId location, const TimeMap& map = {}) const;
   /// Latest time in the trace, in ticks.
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
-  /// The file's, when it was opened.
-  uid_t owner() const { return owner_; }
   /// Bytes that hold something; the file may have room behind them.
   std::size_t used_bytes() const { return used_bytes_; }
 
@@ -77,7 +75,6 @@ class TraceFile {
 
   std::span<const std::byte> bytes_;
   void* mapping_ = nullptr;
-  uid_t owner_ = 0;
   ProcessDefinitions definitions_;
   std::vector<Chunks> locations_;
   std::vector<Chunks> hooks_;  ///< by location too

@@ -1,13 +1,10 @@
 #include "core/trace/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "core/trace/scratch_home.h"
 
@@ -18,66 +15,15 @@ namespace {
 
 constexpr char kTracePrefix[] = "rank-";
 constexpr char kTraceSuffix[] = ".mgt";
-constexpr std::size_t kMaxEntries = 10'000'000;
 
-/// A directory of a run, open: what has its name later does not count.
-struct RunDirectory {
-  OpenDirectory open;
-  uid_t owner = 0;
-};
-
-using SharedDirectory = std::shared_ptr<const RunDirectory>;
-
-/// Null: it is no directory. Links are followed only in a path that the user named, not below another directory.
-SharedDirectory open_directory(const files::Base& base, const std::string& name, int flags) {
-  auto directory = std::make_shared<RunDirectory>();
-  directory->open.path = base.path.empty() ? name : base.path + "/" + name;
-  directory->open.opened = files::Descriptor(openat(base.directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC | flags));
-  struct stat info {};
-  if (!directory->open.opened.is_open() || fstat(directory->open.opened.number(), &info) != 0) return nullptr;
-  directory->owner = info.st_uid;
-  return directory;
-}
-
-/// The directory and those of ranks that recorded alone in it, of the same owner. Empty: there is none.
-std::vector<SharedDirectory> open_directories(const std::string& folder) {
-  const SharedDirectory run = open_directory(files::current_directory(), folder, 0);
-  if (run == nullptr) return {};
-  std::vector<SharedDirectory> directories = {run};
-  for (const std::string& name : files::names_in(run->open.base(), kMaxEntries)) {
-    if (!name.starts_with(kSoloFolderPrefix)) continue;
-    const SharedDirectory solo = open_directory(run->open.base(), name, O_NOFOLLOW);
-    if (solo != nullptr && solo->owner == run->owner) directories.push_back(solo);
+void find_in(const fs::path& folder, std::vector<std::string>& found, std::vector<fs::path>& solo_folders) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_trace_file_name(name)) found.push_back(entry.path().string());
+    const bool is_directory = entry.symlink_status(error).type() == fs::file_type::directory;
+    if (is_directory && name.starts_with(kSoloFolderPrefix)) solo_folders.push_back(entry.path());
   }
-  return directories;
-}
-
-}  // namespace
-
-struct FoundTrace {
-  SharedDirectory directory;
-  std::string name;
-
-  std::string path() const { return directory->open.path + "/" + name; }
-};
-
-namespace {
-
-std::vector<FoundTrace> traces_in(const std::vector<SharedDirectory>& directories) {
-  std::vector<FoundTrace> found;
-  for (const SharedDirectory& directory : directories) {
-    for (std::string& name : files::names_in(directory->open.base(), kMaxEntries)) {
-      if (is_trace_file_name(name)) found.push_back({directory, std::move(name)});
-    }
-  }
-  return found;
-}
-
-/// Another user's file was put there by a hard link, perhaps to have it shown or exported by somebody who can read it.
-Status open_found(const FoundTrace& found, std::unique_ptr<TraceFile>& result) {
-  const Status status = TraceFile::open(found.directory->open.base(), found.name, result);
-  if (!status.is_ok() || result->owner() == found.directory->owner) return status;
-  return Status::error("cannot use " + found.path() + ": it belongs to another user than its directory");
 }
 
 }  // namespace
@@ -89,9 +35,12 @@ std::string trace_file_name(std::int32_t world_rank) {
 bool is_trace_file_name(std::string_view name) { return name.starts_with(kTracePrefix) && name.ends_with(kTraceSuffix); }
 
 std::vector<std::string> find_traces(const std::string& folder) {
-  std::vector<std::string> paths;
-  for (const FoundTrace& found : traces_in(open_directories(folder))) paths.push_back(found.path());
-  return paths;
+  std::vector<std::string> found;
+  std::vector<fs::path> solo_folders;
+  find_in(folder, found, solo_folders);
+  std::vector<fs::path> deeper;
+  for (const fs::path& solo : solo_folders) find_in(solo, found, deeper);
+  return found;
 }
 
 std::string scratch_folder_of(const std::string& scratch, const std::string& run_id) {
@@ -129,12 +78,12 @@ bool parse_run_id(std::string_view text, RunId& result) {
 }
 
 /// Traces of the run that this user has on this node's scratch storage.
-void find_in_scratch(const RunId& id, std::vector<SharedDirectory>& found) {
+void find_in_scratch(const RunId& id, std::vector<std::string>& found) {
   std::vector<std::string> ignored;
   for (const OpenDirectory& home : open_scratch_homes(id.scratch, ignored)) {
-    auto run = std::make_shared<RunDirectory>();
-    run->owner = geteuid();
-    if (open_scratch_run(home.base(), id.id, run->open, ignored)) found.push_back(run);
+    OpenDirectory run;
+    if (!open_scratch_run(home.base(), id.id, run, ignored)) continue;
+    for (const std::string& path : find_traces(run.path)) found.push_back(path);
   }
 }
 
@@ -152,31 +101,35 @@ bool read_run_id(const files::Base& folder, RunId& result, files::Owner owner) {
 
 Status RunSource::open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                        std::unique_ptr<RunSource>& result, std::vector<std::string>& problems) {
-  return open_all(folder, traces_in(open_directories(folder)), ranks, result, problems);
+  return open_all(folder, find_traces(folder), ranks, result, problems);
 }
 
 Status RunSource::open_as_it_is(const std::string& folder, std::unique_ptr<RunSource>& result,
                                 std::vector<std::string>& problems) {
-  const std::vector<SharedDirectory> here = open_directories(folder);
-  std::vector<SharedDirectory> all;  // those on scratch storage first
-  for (const SharedDirectory& directory : here) {
+  std::vector<std::string> here;
+  std::vector<fs::path> folders;
+  find_in(folder, here, folders);
+  folders.emplace_back(folder);
+  std::vector<std::string> paths;
+  for (const fs::path& part : folders) {
     RunId id;
-    if (read_run_id(directory->open.base(), id)) find_in_scratch(id, all);
+    if (!read_run_id(part.string(), id)) continue;
+    find_in_scratch(id, paths);
   }
-  all.insert(all.end(), here.begin(), here.end());
-  return open_all(folder, traces_in(all), {}, result, problems);
+  for (const std::string& path : find_traces(folder)) paths.push_back(path);
+  return open_all(folder, paths, {}, result, problems);
 }
 
-Status RunSource::open_all(const std::string& folder, const std::vector<FoundTrace>& traces,
+Status RunSource::open_all(const std::string& folder, const std::vector<std::string>& paths,
                            const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
                            std::vector<std::string>& problems) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return Status::error(folder + " is not a folder");
   std::vector<std::unique_ptr<TraceFile>> files;
   std::vector<ClockDomain> clocks;
-  for (const FoundTrace& found : traces) {
+  for (const std::string& path : paths) {
     std::unique_ptr<TraceFile> file;
-    const Status status = open_found(found, file);
+    const Status status = TraceFile::open(path, file);
     if (!status.is_ok()) {
       problems.push_back(status.message());
       continue;

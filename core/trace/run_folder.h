@@ -23,13 +23,11 @@ inline constexpr char kOptionsFile[] = "options.sh";
 inline constexpr char kReportTextFile[] = "report.txt";
 inline constexpr char kReportJsonFile[] = "report.json";
 
-struct FoundTrace;  // a trace in an open directory
-
 /// Native traces of a run, as one source with a common time.
 class RunSource final : public RecordSource {
  public:
-  /// All traces of a run folder, those of solo ranks included. Unreadable ones, and those that another user owns than the
-  /// folder, are named in `problems`; an error when none is left. What has the names of directories meanwhile is not followed. ranks: only these (empty: all); the run's time is always that of all.
+  /// All traces of a run folder, those of solo ranks included. Unreadable ones are named in `problems`; an error when
+  /// none is readable. ranks: only these (empty: all); the run's time is always that of all.
   static Status open(const std::string& folder, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
   /// The same of a run that may be going on: also traces on this node's scratch storage, as they are now. A copy of one in
@@ -62,7 +60,7 @@ class RunSource final : public RecordSource {
     std::unique_ptr<TraceFile> file;
     TimeMap map;
   };
-  static Status open_all(const std::string& folder, const std::vector<FoundTrace>& traces,
+  static Status open_all(const std::string& folder, const std::vector<std::string>& paths,
                          const std::vector<std::int32_t>& ranks, std::unique_ptr<RunSource>& result,
                          std::vector<std::string>& problems);
   void add(std::unique_ptr<TraceFile> file);

@@ -1,16 +1,12 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "core/trace/run_folder.h"
 #include "core/trace/trace_writer.h"
@@ -122,55 +118,6 @@ TEST_F(Beside, LinksDoNotCount) {
   fs::rename(other, folder_ / "hidden" / "other");
   fs::create_directory_symlink(folder_ / "hidden" / "other", other);
   EXPECT_THAT(started_by(one), IsEmpty());
-}
-
-std::vector<std::string> run_ids_in(const std::string& run, std::vector<std::string>& problems) {
-  std::unique_ptr<trace::RunSource> source;
-  std::vector<std::string> ids;
-  if (!trace::RunSource::open(run, {}, source, problems).is_ok()) return ids;
-  for (const std::int32_t rank : source->world_ranks()) ids.push_back(source->process(rank).info.run_id);
-  return ids;
-}
-
-/// Who owns a run exchanges the directory of a rank for a link to another's run while root exports.
-TEST_F(Beside, ADirectoryOfARankThatIsExchangedForALinkIsNotFollowed) {
-  make_run("secret", "A", "");
-  fs::create_directory(folder_ / "run");
-  make_run("run/solo-1", "B", "");
-  const std::string solo = folder_ / "run" / "solo-1";
-  const std::string link = folder_ / "run" / "link";
-  fs::create_directory_symlink(folder_ / "secret", link);
-  std::atomic<bool> goes_on = true;
-  std::thread attacker([&] {
-    while (goes_on) renameat2(AT_FDCWD, solo.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
-  });
-  int own_count = 0;
-  int secret_count = 0;
-  for (int times = 0; times < 10'000; ++times) {
-    std::vector<std::string> problems;
-    for (const std::string& id : run_ids_in(folder_ / "run", problems)) ++(id == "secret" ? secret_count : own_count);
-  }
-  goes_on = false;
-  attacker.join();
-  EXPECT_EQ(secret_count, 0);
-  EXPECT_GT(own_count, 0);
-}
-
-TEST_F(Beside, WhatAnotherUserOwnsInARunIsNotRead) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root, to give a directory away";
-  const std::string run = make_run("run", "A", "");
-  make_run("run/solo-1", "B", "");
-  const std::string secret = make_run("secret", "C", "");
-  for (const std::string& path : {run, run + "/rank-0.mgt", run + "/solo-1", run + "/solo-1/rank-0.mgt"}) {
-    ASSERT_EQ(chown(path.c_str(), 4001, 4001), 0);
-  }
-  fs::create_hard_link(secret + "/rank-0.mgt", run + "/rank-7.mgt");
-  std::vector<std::string> problems;
-  EXPECT_THAT(run_ids_in(run, problems), ElementsAre("run"));
-  EXPECT_THAT(problems, testing::Contains("cannot use " + run + "/rank-7.mgt: it belongs to another user than its directory"));
-  fs::remove(run + "/rank-0.mgt");
-  ASSERT_EQ(chown((run + "/solo-1").c_str(), 4002, 4002), 0);
-  EXPECT_THAT(run_ids_in(run, problems), IsEmpty());
 }
 
 }  // namespace
