@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace megascope::otf2 {
 namespace {
@@ -127,7 +128,7 @@ Status Archive::close_definition_files() {
 }
 
 Status Archive::close() {
-  return checked("cannot be closed", OTF2_Archive_Close(handle_));
+  return checked("cannot be closed", OTF2_Archive_Close(std::exchange(handle_, nullptr)));
 }
 
 Status Archive::open_event_writer(OTF2_LocationRef location, OTF2_EvtWriter*& writer) {

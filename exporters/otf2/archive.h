@@ -83,7 +83,7 @@ class Archive {
   Status close_event_files();
   Status open_definition_files();
   Status close_definition_files();
-  /// Writes the anchor. The last call.
+  /// Writes the anchor. The last call, also where it fails.
   Status close();
 
   /// Not collective. Never null on success; one at a time.

@@ -168,15 +168,10 @@ void refuse_each(int members, bool recovers) {
   disk().first_refused = 0;
 }
 
-TEST(Otf2FullDisk, EndsAnExportAndNotTheProgram) {
-  refuse_each(1, false);
-  refuse_each(3, false);
-}
-
-TEST(Otf2FullDisk, AWriteThatIsRefusedOnceEndsAnExport) {
-  refuse_each(1, true);
-  refuse_each(3, true);
-}
+TEST(Otf2FullDisk, EndsAnExportAndNotTheProgram) { refuse_each(1, false); }
+TEST(Otf2FullDisk, EndsAnExportOfSeveralMembers) { refuse_each(3, false); }
+TEST(Otf2FullDisk, AWriteThatIsRefusedOnceEndsAnExport) { refuse_each(1, true); }
+TEST(Otf2FullDisk, AWriteThatIsRefusedOnceEndsAnExportOfSeveralMembers) { refuse_each(3, true); }
 
 }  // namespace
 }  // namespace megascope::test
