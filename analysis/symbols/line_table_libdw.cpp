@@ -1,15 +1,19 @@
 #include "analysis/symbols/line_table.h"
 
 #include "analysis/symbols/readable_name.h"
+#include "core/base/safe_file.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include <elfutils/libdwelf.h>
 
 #include <cstdlib>
+#include <span>
+#include <utility>
 
-/// libdw without libdwfl, which may ask servers for debug information.
+/// libdw without libdwfl, which may ask servers for debug information. libdw opens a file itself in two cases only, waits there for a
+/// FIFO, and the debug information, which another user may have written, names that file: units that are split (*.dwo), which are
+/// not asked for, and debug information that several files share, which is given to libdw or not read.
 namespace megascope::symbols {
 namespace {
 
@@ -27,12 +31,64 @@ std::string function_of(Dwarf_Die& die) {
   return name.empty() ? symbol : name;
 }
 
+/// A file's debug information, open.
+class DebugFile {
+ public:
+  DebugFile() = default;
+  ~DebugFile() {
+    if (dwarf_ != nullptr) dwarf_end(dwarf_);
+  }
+  DebugFile(const DebugFile&) = delete;
+  DebugFile& operator=(const DebugFile&) = delete;
+
+  /// Once. Of regular files only.
+  bool open(const std::string& path) {
+    if (files::open_given(path, file_).is_ok()) dwarf_ = dwarf_begin(file_.number(), DWARF_C_READ);
+    return dwarf_ != nullptr;
+  }
+  Dwarf* get() const { return dwarf_; }
+
+ private:
+  files::Descriptor file_;
+  Dwarf* dwarf_ = nullptr;
+};
+
+std::string hexadecimal(const void* bytes, std::size_t count) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : std::span(static_cast<const unsigned char*>(bytes), count)) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+/// Opens the debug information that `dwarf` shares with others (dwz). false: it is not there, is of another build, or refers to a third file.
+bool open_shared(const std::string& path, const std::string& name, const std::string& build_id, DebugFile& shared) {
+  if (build_id.size() <= 2) return false;
+  const std::string beside = name.starts_with('/') ? name : path.substr(0, path.rfind('/') + 1) + name;
+  for (const std::string& candidate : {"/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug", beside}) {
+    if (!shared.open(candidate)) continue;
+    const void* id = nullptr;
+    const ssize_t size = dwelf_elf_gnu_build_id(dwarf_getelf(shared.get()), &id);
+    const char* further = nullptr;
+    return size > 0 && hexadecimal(id, static_cast<std::size_t>(size)) == build_id &&
+           dwelf_dwarf_gnu_debugaltlink(shared.get(), &further, &id) == 0;
+  }
+  return false;
+}
+
 class LibdwTable final : public LineTable {
  public:
-  LibdwTable(int file, Dwarf* dwarf) : file_(file), dwarf_(dwarf) {}
-  ~LibdwTable() override {
-    dwarf_end(dwarf_);
-    close(file_);
+  /// Once. false: there is none that may be read.
+  bool open(const std::string& path) {
+    if (!file_.open(path)) return false;
+    const char* name = nullptr;
+    const void* id = nullptr;
+    const ssize_t size = dwelf_dwarf_gnu_debugaltlink(file_.get(), &name, &id);
+    if (size < 0 || (size > 0 && !open_shared(path, name, hexadecimal(id, static_cast<std::size_t>(size)), shared_))) return false;
+    if (size > 0) dwarf_setalt(file_.get(), shared_.get());
+    return true;
   }
 
   bool find(std::uint64_t address, Place& place) override {
@@ -53,24 +109,17 @@ class LibdwTable final : public LineTable {
 
  private:
   bool find_unit(std::uint64_t address, Dwarf_Die& unit) {
-    if (dwarf_addrdie(dwarf_, address, &unit) != nullptr) return true;
+    if (dwarf_addrdie(file_.get(), address, &unit) != nullptr) return true;
     Dwarf_CU* next = nullptr;  // compilers may leave the table of addresses out
-    while (dwarf_get_units(dwarf_, next, &next, nullptr, nullptr, &unit, nullptr) == 0) {
+    while (dwarf_get_units(file_.get(), next, &next, nullptr, nullptr, &unit, nullptr) == 0) {
       if (dwarf_haspc(&unit, address) == 1) return true;
     }
     return false;
   }
 
   static std::string innermost_function(Dwarf_Die& unit, std::uint64_t address) {
-    Dwarf_Die with_code = unit;
-    std::uint8_t type = 0;
-    Dwarf_Die split;
-    if (dwarf_cu_info(unit.cu, nullptr, &type, nullptr, &split, nullptr, nullptr, nullptr) == 0 && type == DW_UT_skeleton &&
-        dwarf_tag(&split) != DW_TAG_invalid) {
-      with_code = split;
-    }
     Dwarf_Die* scopes = nullptr;
-    const int count = dwarf_getscopes(&with_code, address, &scopes);
+    const int count = dwarf_getscopes(&unit, address, &scopes);
     std::string function;
     bool is_lambda = false;
     for (int i = 0; i < count && function.empty(); ++i) {
@@ -85,21 +134,15 @@ class LibdwTable final : public LineTable {
     return is_lambda ? readable_name(function) + "::lambda" : function;
   }
 
-  int file_;
-  Dwarf* dwarf_;
+  DebugFile shared_;  ///< outlives file_, which refers to it
+  DebugFile file_;
 };
 
 }  // namespace
 
 std::unique_ptr<LineTable> open_line_table(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return nullptr;
-  Dwarf* const dwarf = dwarf_begin(file, DWARF_C_READ);
-  if (dwarf == nullptr) {
-    close(file);
-    return nullptr;
-  }
-  return std::make_unique<LibdwTable>(file, dwarf);
+  auto table = std::make_unique<LibdwTable>();
+  return table->open(path) ? std::move(table) : nullptr;
 }
 
 }  // namespace megascope::symbols

@@ -45,7 +45,7 @@ Status judge_file(int file, const std::string& path, Owner owner) {
   if (!is_anyones && info.st_uid != geteuid()) return Status::error("cannot use " + path + ": it belongs to another user");
   // A hard link to a file elsewhere may have been made where the kernel does not protect them.
   const bool has_one_name = owner == Owner::kThisUserOnly || owner == Owner::kAnyoneOneName;
-  if (has_one_name && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links)");
+  if (has_one_name && info.st_nlink > 1) return Status::error("cannot use " + path + ": it has more than one name (hard links); remove its other names, or put a copy in its place");
   return Status::ok();
 }
 
@@ -113,10 +113,11 @@ bool is_part_of(std::string_view entry, std::string_view name) {
   return entry.substr(name.size() + 1, kDigitCount).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool remove_if_stale(const Base& base, const std::string& name) {
+bool remove_if_stale(const Base& base, const std::string& part, const std::string& name) {
+  if (is_same_file(base, part, base, name)) return unlinkat(base.directory, part.c_str(), 0) == 0;  // a kill in rename_new_by_link()
   Descriptor file;
-  if (!open_existing(base, name, O_RDWR, Owner::kThisUserOnly, file).is_ok()) return false;
-  return flock(file.number(), LOCK_EX | LOCK_NB) == 0 && unlinkat(base.directory, name.c_str(), 0) == 0;
+  if (!open_existing(base, part, O_RDWR, Owner::kThisUserOnly, file).is_ok()) return false;
+  return flock(file.number(), LOCK_EX | LOCK_NB) == 0 && unlinkat(base.directory, part.c_str(), 0) == 0;
 }
 
 bool is_there(const Base& base, const std::string& name) {
@@ -201,9 +202,7 @@ Status create_new(const Base& base, const std::string& name, mode_t mode, Descri
   return Status::ok();
 }
 
-Status create_new(const std::string& path, mode_t mode, Descriptor& result) {
-  return create_new(current_directory(), path, mode, result);
-}
+Status create_new(const std::string& path, mode_t mode, Descriptor& result) { return create_new(current_directory(), path, mode, result); }
 
 Status open_private_directory(const Base& base, const std::string& name, Descriptor& result) {
   const std::string path = path_of(base, name);
@@ -217,9 +216,7 @@ Status open_private_directory(const Base& base, const std::string& name, Descrip
   return Status::ok();
 }
 
-Status open_private_directory(const std::string& path, Descriptor& result) {
-  return open_private_directory(current_directory(), path, result);
-}
+Status open_private_directory(const std::string& path, Descriptor& result) { return open_private_directory(current_directory(), path, result); }
 
 Status open_own_directory(const Base& base, const std::string& name, Descriptor& result) {
   struct stat info {};
@@ -360,12 +357,20 @@ Status write_file(const std::string& path, std::string_view text, mode_t mode) {
   return status;
 }
 
+bool is_same_file(const Base& base, const std::string& name, const Base& other_base, const std::string& other_name) {
+  struct stat one {};
+  struct stat other {};
+  const bool are_there = fstatat(base.directory, name.c_str(), &one, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         fstatat(other_base.directory, other_name.c_str(), &other, AT_SYMLINK_NOFOLLOW) == 0;
+  return are_there && S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 int remove_stale_parts(const Base& base, const std::string& name) {
   DIR* const entries = open_entries(base);
   if (entries == nullptr) return 0;
   int count = 0;
   while (const dirent* const entry = readdir(entries)) {
-    if (is_part_of(entry->d_name, name) && remove_if_stale(base, entry->d_name)) ++count;
+    if (is_part_of(entry->d_name, name) && remove_if_stale(base, entry->d_name, name)) ++count;
   }
   closedir(entries);
   return count;

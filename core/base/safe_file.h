@@ -126,8 +126,11 @@ Status write_file(const std::string& path, std::string_view text, mode_t mode);
 /// Writes all of `bytes` at the current position. Errors name `name`.
 Status write_all(int file, std::string_view bytes, const std::string& name);
 
-/// Removes regular files "<name>.<16 hexadecimal digits>.part" of this user that no process holds open for writing. name: that of the
-/// final file. Returns how many were removed.
+/// Whether both are names of one regular file. Links are not followed.
+bool is_same_file(const Base& base, const std::string& name, const Base& other_base, const std::string& other_name);
+
+/// Removes regular files "<name>.<16 hexadecimal digits>.part" of this user that no process holds open for writing, and those that are
+/// the final file under a second name. name: that of the final file. Returns how many were removed.
 int remove_stale_parts(const Base& base, const std::string& name);
 int remove_stale_parts(const std::string& path);
 

@@ -72,11 +72,7 @@ bool has_same_bytes(int a, int b) {
 
 /// Renaming one name of a file to another one of the same file does nothing: the first is what a kill between link and unlink left.
 void remove_second_name(const FilePlace& from, const FilePlace& to) {
-  struct stat source {};
-  struct stat target {};
-  const bool are_there = fstatat(from.directory.directory, from.name.c_str(), &source, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         fstatat(to.directory.directory, to.name.c_str(), &target, AT_SYMLINK_NOFOLLOW) == 0;
-  if (are_there && source.st_dev == target.st_dev && source.st_ino == target.st_ino) unlinkat(from.directory.directory, from.name.c_str(), 0);
+  if (files::is_same_file(from.directory, from.name, to.directory, to.name)) unlinkat(from.directory.directory, from.name.c_str(), 0);
 }
 
 /// 0, or the error of rename(2) and link(2).

@@ -83,28 +83,6 @@ void lock(int directory) {
   }
 }
 
-/// One run directory and what is brought into it.
-struct Recovery {
-  OpenDirectory run;
-  RunId id;
-  bool has_id = false;
-  Unproven unproven = Unproven::kCopy;
-  std::set<std::pair<dev_t, ino_t>> seen{};  ///< scratch directories that have been looked at
-};
-
-/// home: where the run's directory is; the run's directory is removed if it is empty afterwards.
-void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery, RecoverResult& result) {
-  OpenDirectory source;
-  struct stat info {};
-  if (!open_scratch_run(home.base(), run_id, source, result.problems)) return;
-  if (fstat(source.opened.number(), &info) != 0 || !recovery.seen.emplace(info.st_dev, info.st_ino).second) return;
-  lock(source.opened.number());
-  for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
-    if (is_trace_file_name(name)) take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
-  }
-  unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
-}
-
 /// Removes what killed processes left of traces, reports and options: parts that nobody writes, and "<trace>.part" of version 0.1
 /// beside the whole trace. Not of exports, which may take long: where a file server has no locks, one might be written elsewhere.
 void remove_parts(const files::Base& run) {
@@ -124,6 +102,29 @@ void remove_parts(const files::Base& run) {
     const bool is_of_run = name == kReportTextFile || name == kReportJsonFile || name == kOptionsFile || name == kRunIdFile;
     if (is_of_run || is_trace_file_name(name)) files::remove_stale_parts(run, name);
   }
+}
+
+/// One run directory and what is brought into it.
+struct Recovery {
+  OpenDirectory run;
+  RunId id;
+  bool has_id = false;
+  Unproven unproven = Unproven::kCopy;
+  std::set<std::pair<dev_t, ino_t>> seen{};  ///< scratch directories that have been looked at
+};
+
+/// home: where the run's directory is; the run's directory is removed if it is empty afterwards.
+void take_all(const OpenDirectory& home, const std::string& run_id, Recovery& recovery, RecoverResult& result) {
+  OpenDirectory source;
+  struct stat info {};
+  if (!open_scratch_run(home.base(), run_id, source, result.problems)) return;
+  if (fstat(source.opened.number(), &info) != 0 || !recovery.seen.emplace(info.st_dev, info.st_ino).second) return;
+  lock(source.opened.number());
+  remove_parts(recovery.run.base());  // a second name of a copy would keep it from being brought up to date
+  for (const std::string& name : files::names_in(source.base(), kMaxEntries)) {
+    if (is_trace_file_name(name)) take(source.base(), run_id, name, recovery.run.base(), recovery.unproven, result);
+  }
+  unlinkat(home.opened.number(), run_id.c_str(), AT_REMOVEDIR);  // only when empty
 }
 
 void examine_trace(const files::Base& directory, const std::string& name, RecoverResult& result) {

@@ -1,10 +1,12 @@
 #include "exporters/otf2/archive.h"
 
+#include "exporters/otf2/calls.h"
 #include "exporters/otf2/collective_callbacks.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace megascope::otf2 {
 namespace {
@@ -75,24 +77,24 @@ ErrorLog::ErrorLog() : previous_(OTF2_Error_RegisterCallback(receive, this)) {}
 
 ErrorLog::~ErrorLog() { OTF2_Error_RegisterCallback(previous_, nullptr); }
 
-OTF2_ErrorCode ErrorLog::receive(void* self, const char*, std::uint64_t, const char*,
-                                 OTF2_ErrorCode code, const char* format, std::va_list arguments) {
+OTF2_ErrorCode ErrorLog::receive(void* self, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char* format,
+                                 std::va_list arguments) {
   char text[512] = "";
   if (format != nullptr) std::vsnprintf(text, sizeof text, format, arguments);
-  static_cast<ErrorLog*>(self)->last_ = text;
+  auto& log = *static_cast<ErrorLog*>(self);
+  log.last_ = text;
+  if (code > OTF2_SUCCESS && log.first_ == OTF2_SUCCESS) log.first_ = code;  // those below are warnings
   return code;
 }
 
 Status ErrorLog::status(const std::string& what, OTF2_ErrorCode code) {
+  if (first_ != OTF2_SUCCESS) code = first_;  // the cause; what a call returns says that there was one, or, of the anchor, nothing
   if (code == OTF2_SUCCESS) return Status::ok();
   std::string message = what + ": " + OTF2_Error_GetDescription(code);
   if (!last_.empty()) message += " (" + last_ + ")";
   last_.clear();
+  first_ = OTF2_SUCCESS;
   return Status::error(std::move(message));
-}
-
-Archive::~Archive() {
-  if (handle_ != nullptr) OTF2_Archive_Close(handle_);
 }
 
 Status Archive::checked(const char* what, OTF2_ErrorCode code) {
@@ -105,14 +107,11 @@ Status Archive::open(const std::string& folder, const std::string& shown_folder,
   handle_ = OTF2_Archive_Open(folder.c_str(), kArchiveName, OTF2_FILEMODE_WRITE, kEventChunkBytes,
                               definition_chunk_bytes, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (handle_ == nullptr) return checked("cannot be opened", OTF2_ERROR_INVALID);
-  Status status = checked("flush callbacks",
-                          OTF2_Archive_SetFlushCallbacks(handle_, &kFlushCallbacks, nullptr));
-  status.update(checked("memory callbacks",
-                        OTF2_Archive_SetMemoryCallbacks(handle_, &kMemoryCallbacks, &chunks_)));
-  status.update(checked("cannot be made",
-                        OTF2_Archive_SetCollectiveCallbacks(handle_, &collective_callbacks(),
-                                                            nullptr, context(members), nullptr)));
-  return status;
+  Calls calls;
+  calls.make(OTF2_Archive_SetFlushCallbacks, handle_, &kFlushCallbacks, nullptr);
+  calls.make(OTF2_Archive_SetMemoryCallbacks, handle_, &kMemoryCallbacks, &chunks_);
+  calls.make(OTF2_Archive_SetCollectiveCallbacks, handle_, &collective_callbacks(), nullptr, context(members), nullptr);
+  return checked("cannot be created", calls.error());
 }
 
 Status Archive::open_event_files() {
@@ -129,9 +128,7 @@ Status Archive::close_definition_files() {
 }
 
 Status Archive::close() {
-  OTF2_Archive* handle = handle_;
-  handle_ = nullptr;
-  return handle == nullptr ? Status::ok() : checked("cannot be closed", OTF2_Archive_Close(handle));
+  return checked("cannot be closed", OTF2_Archive_Close(std::exchange(handle_, nullptr)));
 }
 
 Status Archive::open_event_writer(OTF2_LocationRef location, OTF2_EvtWriter*& writer) {
@@ -140,10 +137,10 @@ Status Archive::open_event_writer(OTF2_LocationRef location, OTF2_EvtWriter*& wr
 }
 
 Status Archive::close_event_writer(OTF2_EvtWriter* writer, std::uint64_t& event_count) {
-  Status status =
-      checked("number of events", OTF2_EvtWriter_GetNumberOfEvents(writer, &event_count));
-  status.update(checked("events", OTF2_Archive_CloseEvtWriter(handle_, writer)));
-  return status;
+  Calls calls;
+  calls.make(OTF2_EvtWriter_GetNumberOfEvents, writer, &event_count);
+  calls.make(OTF2_Archive_CloseEvtWriter, handle_, writer);
+  return checked("events", calls.error());
 }
 
 Status Archive::write_local_definitions(OTF2_LocationRef location) {
@@ -154,11 +151,13 @@ Status Archive::write_local_definitions(OTF2_LocationRef location) {
 
 Status Archive::open_global_definitions(const std::string& creator, const std::string& machine,
                                         OTF2_GlobalDefWriter*& writer) {
-  Status status = checked("creator", OTF2_Archive_SetCreator(handle_, creator.c_str()));
-  status.update(checked("machine name", OTF2_Archive_SetMachineName(handle_, machine.c_str())));
+  Calls calls;
+  calls.make(OTF2_Archive_SetCreator, handle_, creator.c_str());
+  calls.make(OTF2_Archive_SetMachineName, handle_, machine.c_str());
+  Status status = checked("creator and machine name", calls.error());
+  if (!status.is_ok()) return status;
   writer = OTF2_Archive_GetGlobalDefWriter(handle_);
-  if (writer == nullptr) status.update(checked("global definitions", OTF2_ERROR_INVALID));
-  return status;
+  return writer != nullptr ? status : checked("global definitions", OTF2_ERROR_INVALID);
 }
 
 Status Archive::close_global_definitions(OTF2_GlobalDefWriter* writer) {

@@ -41,8 +41,8 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-/// What libotf2 says goes here instead of stderr, for as long as this object lives. The last
-/// sentence counts.
+/// What libotf2 says goes here instead of stderr, for as long as this object lives. The first error and the last sentence
+/// count: the error of a write is returned by no call where libotf2 writes the anchor or closes a file.
 class ErrorLog {
  public:
   ErrorLog();
@@ -50,7 +50,8 @@ class ErrorLog {
   ErrorLog& operator=(const ErrorLog&) = delete;
   ~ErrorLog();
 
-  /// "what: reason", with libotf2's own reason where it gave one.
+  /// "what: reason", with libotf2's own reason where it gave one. An error where the code is one, or libotf2 said one since this was
+  /// called last.
   Status status(const std::string& what, OTF2_ErrorCode code);
 
  private:
@@ -59,19 +60,20 @@ class ErrorLog {
                                 std::va_list arguments);
 
   std::string last_;
+  OTF2_ErrorCode first_ = OTF2_SUCCESS;
   OTF2_ErrorCallback previous_ = nullptr;
 };
 
 /// An OTF2 archive that all members write together. Every member calls the same functions in the
-/// same order, also after an error of its own: they are collective, except those that name a
-/// location. One thread.
+/// same order: they are collective, except those that name a location. After an error of any member no member calls a further
+/// one: libotf2 3.0.2 crashes when an archive is used, or closed, that it could not write. What it holds is then given up: its memory and
+/// its open files stay until the process ends. One thread.
 class Archive {
  public:
   Archive() = default;
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
-  /// Closes it, as far as it is open; collective then.
-  ~Archive();
+  ~Archive() = default;
 
   /// Collective. The folder exists and holds no archive of this name. shown_folder: its name in messages.
   /// definition_chunk_bytes: room for the largest definition, the same on all members.
@@ -81,7 +83,7 @@ class Archive {
   Status close_event_files();
   Status open_definition_files();
   Status close_definition_files();
-  /// Writes the anchor.
+  /// Writes the anchor. The last call, also where it fails.
   Status close();
 
   /// Not collective. Never null on success; one at a time.

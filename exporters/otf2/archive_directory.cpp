@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -31,6 +33,12 @@ void remove_entries(const files::Base& base, int levels) {
     if (inner.is_open()) remove_entries({inner.number(), base.path + "/" + name}, levels - 1);
     unlinkat(base.directory, name.c_str(), AT_REMOVEDIR);
   }
+}
+
+/// What the kernel calls the file with this descriptor; empty: it is not open.
+std::string path_of_descriptor(const std::string& number) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/fd/" + number, error).string();
 }
 
 }  // namespace
@@ -99,6 +107,15 @@ Status ArchiveDirectory::publish() {
   if (status.is_ok()) return status;
   for (std::size_t i = 0; i < count; ++i) (void)files::rename_new(final_path_of(kSuffixes[i]), path_of(kSuffixes[i])).is_ok();
   return status;
+}
+
+void ArchiveDirectory::release_open_files() {
+  const std::string directory = path_of_descriptor(std::to_string(opened_.number()));
+  const files::Descriptor null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (directory.empty() || !null.is_open()) return;
+  for (const std::string& number : files::names_in("/proc/self/fd", kMaxEntries)) {
+    if (path_of_descriptor(number).starts_with(directory + "/")) dup3(null.number(), std::atoi(number.c_str()), O_CLOEXEC);
+  }
 }
 
 void ArchiveDirectory::remove() {

@@ -29,6 +29,9 @@ class ArchiveDirectory {
   const std::string& shown_path() const { return path_; }
   /// Member 0 gives all parts their final names, the anchor last; the other members do nothing. All or none.
   Status publish();
+  /// After an error, on each member: files in the directory that libotf2 still has open take no space any more once they are removed,
+  /// and nothing that is written to them at the end of the process can fail.
+  void release_open_files();
   /// Collective. Removes the directory with all that is in it.
   void remove();
 

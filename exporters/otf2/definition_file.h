@@ -1,6 +1,7 @@
 #pragma once
 
 #include "exporters/otf2/archive_content.h"
+#include "exporters/otf2/calls.h"
 #include "exporters/otf2/shared_definitions.h"
 
 #include <otf2/otf2.h>
@@ -39,7 +40,7 @@ class DefinitionFile {
   DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_size,
                  const SharedDefinitions& definitions, const ArchiveContent& content);
 
-  /// OTF2_SUCCESS, or the first error. Once.
+  /// OTF2_SUCCESS, or the first error, after which nothing is written. Once.
   OTF2_ErrorCode write(const ClockFacts& clock);
 
  private:
@@ -75,11 +76,9 @@ class DefinitionFile {
   void named_group(const std::string& name, const std::vector<RankRun>& ranks);
   Members comm_locations() const;
   bool has_threads() const;
-  void check(OTF2_ErrorCode code) {
-    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
-  }
 
   OTF2_GlobalDefWriter* writer_;
+  Calls calls_;
   std::int32_t world_size_;
   const SharedDefinitions& definitions_;
   const ArchiveContent& content_;
@@ -90,7 +89,6 @@ class DefinitionFile {
       comm_ids_;  ///< by SharedComm::key, of those written
   std::map<std::pair<int, Members>, std::uint32_t> groups_;  ///< by type and paradigm, and members
   std::uint32_t group_count_ = 0;
-  OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 
 }  // namespace megascope::otf2

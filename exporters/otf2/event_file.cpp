@@ -36,9 +36,9 @@ void StartedElsewhere::scan() {
 }
 
 EventFile::EventFile(OTF2_EvtWriter* writer, ProcessState& process, LocationId location, EventSummary& summary)
-    : writer_(writer), process_(process), location_(location), rma_(writer, process.ids.windows()), summary_(summary),
-      io_(writer, process.io), attributes_(OTF2_AttributeList_New()) {
-  if (attributes_ == nullptr) error_ = OTF2_ERROR_MEM_ALLOC_FAILED;
+    : writer_(writer), process_(process), location_(location), rma_(writer, calls_, process.ids.windows()), summary_(summary),
+      io_(writer, calls_, process.io), attributes_(OTF2_AttributeList_New()) {
+  if (attributes_ == nullptr) calls_.fail(OTF2_ERROR_MEM_ALLOC_FAILED);
 }
 
 EventFile::~EventFile() {
@@ -48,7 +48,7 @@ EventFile::~EventFile() {
 OTF2_ErrorCode EventFile::write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                                 const std::function<void(std::uint64_t)>& progress) {
   points_ = points != nullptr && points->next(point_) ? points : nullptr;
-  for (Call call; error_ == OTF2_SUCCESS && calls.next(call);) {
+  for (Call call; !calls_.have_failed() && calls.next(call);) {
     add_points_until(call.enter_ns, team);
     begin_thread(call.enter_ns, team);
     leave_until(call);
@@ -56,24 +56,24 @@ OTF2_ErrorCode EventFile::write(CallStream& calls, PointStream* points, const Th
     if (++call_count_ % kProgressCalls == 0 && progress) progress(kProgressCalls);
   }
   add_points_until(UINT64_MAX, team);
-  while (open_count_ > 0) leave();
+  while (open_count_ > 0 && !calls_.have_failed()) leave();
   if (has_begun_ && team.comm != ThreadTeam::kNoTeam) {  // nobody is seen to wait for the thread: no sequence number
-    check(OTF2_EvtWriter_ThreadEnd(writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64));
+    calls_.make(OTF2_EvtWriter_ThreadEnd, writer_, nullptr, now_ns_, team.comm, OTF2_UNDEFINED_UINT64);
   }
   if (progress) progress(call_count_ % kProgressCalls);
   summary_.last_time_ns = std::max(summary_.last_time_ns, now_ns_);
-  return error_;
+  return calls_.error();
 }
 
 void EventFile::begin_thread(std::uint64_t time_ns, const ThreadTeam& team) {
   if (has_begun_) return;
   has_begun_ = true;
   if (team.comm == ThreadTeam::kNoTeam) return;
-  check(OTF2_EvtWriter_ThreadBegin(writer_, nullptr, advance(time_ns), team.comm, team.sequence));
+  calls_.make(OTF2_EvtWriter_ThreadBegin, writer_, nullptr, advance(time_ns), team.comm, team.sequence);
 }
 
 void EventFile::add_points_until(std::uint64_t time_ns, const ThreadTeam& team) {
-  while (points_ != nullptr && error_ == OTF2_SUCCESS && point_.time_ns < time_ns) {
+  while (points_ != nullptr && !calls_.have_failed() && point_.time_ns < time_ns) {
     begin_thread(point_.time_ns, team);
     leave_before(point_.time_ns);
     add(point_);
@@ -92,15 +92,15 @@ void EventFile::add(const Point& point) {
   if (point.kind == PointKind::kMark) {
     const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
     if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
-    check(OTF2_EvtWriter_Enter(writer_, nullptr, now_ns_, region));
-    check(OTF2_EvtWriter_Leave(writer_, nullptr, now_ns_, region));
+    calls_.make(OTF2_EvtWriter_Enter, writer_, nullptr, now_ns_, region);
+    calls_.make(OTF2_EvtWriter_Leave, writer_, nullptr, now_ns_, region);
   }
   const std::uint32_t counter = point.kind == PointKind::kCounter ? process_.ids.counters().counter(point.id) : ProcessCounters::kUndefined;
   if (counter == ProcessCounters::kUndefined) return;
   const OTF2_Type type = OTF2_TYPE_DOUBLE;
   OTF2_MetricValue value;
   value.floating_point = point.value;
-  check(OTF2_EvtWriter_Metric(writer_, nullptr, now_ns_, counter, 1, &type, &value));
+  calls_.make(OTF2_EvtWriter_Metric, writer_, nullptr, now_ns_, counter, 1, &type, &value);
 }
 
 // OTF2 has nothing that overlaps as it likes: two regions that take no time, which the range's number joins.
@@ -108,9 +108,9 @@ void EventFile::add_range(const Point& point) {
   const std::uint32_t region = process_.ids.region(static_cast<RegionId>(point.id));
   if (region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
   const auto attribute = point.kind == PointKind::kRangeStart ? EventAttribute::kRangeStart : EventAttribute::kRangeStop;
-  check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(attribute), point.range));
-  check(OTF2_EvtWriter_Enter(writer_, attributes_, now_ns_, region));
-  check(OTF2_EvtWriter_Leave(writer_, nullptr, now_ns_, region));
+  calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(attribute), point.range);
+  calls_.make(OTF2_EvtWriter_Enter, writer_, attributes_, now_ns_, region);
+  calls_.make(OTF2_EvtWriter_Leave, writer_, nullptr, now_ns_, region);
 }
 
 std::uint64_t EventFile::advance(std::uint64_t time_ns) {
@@ -146,17 +146,17 @@ void EventFile::enter(const Call& call) {
   frame.facts.clear();
   if (frame.region == process_.ids.undefined_region()) summary_.has_undefined_region = true;
   const bool has_attributes = describe(call);
-  check(OTF2_EvtWriter_Enter(writer_, has_attributes ? attributes_ : nullptr, advance(call.enter_ns), frame.region));
+  calls_.make(OTF2_EvtWriter_Enter, writer_, has_attributes ? attributes_ : nullptr, advance(call.enter_ns), frame.region);
   for (const Fact& fact : call.facts) start(fact, frame);
 }
 
 bool EventFile::describe(const Call& call) {
   if (call.count > 1) {
-    check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count));
+    calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count);
   }
   const std::uint32_t world = process_.ids.remote_world(call.comm);
   if (world != ProcessIds::kNoText) {
-    check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world));
+    calls_.make(OTF2_AttributeList_AddStringRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world);
   }
   const bool has_place = describe_place(call);
   return has_place || call.count > 1 || world != ProcessIds::kNoText;
@@ -169,10 +169,9 @@ bool EventFile::describe_place(const Call& call) {
   const std::uint32_t text = places.text(site->request - 1);
   const std::uint32_t line = places.line(site->request - 1);
   if (text == ProcessPlaces::kUndefined) return false;
-  check(OTF2_AttributeList_AddStringRef(attributes_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text));
+  calls_.make(OTF2_AttributeList_AddStringRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kCallSite), text);
   if (line != ProcessPlaces::kUndefined) {
-    check(OTF2_AttributeList_AddSourceCodeLocationRef(
-        attributes_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line));
+    calls_.make(OTF2_AttributeList_AddSourceCodeLocationRef, attributes_, static_cast<std::uint32_t>(EventAttribute::kSourceCodeLocation), line);
   }
   return true;
 }
@@ -182,42 +181,41 @@ void EventFile::start(const Fact& fact, Frame& frame) {
     frame.is_one_sided = true;
     if (is_rma_operation(fact.kind)) process_.rma.issue(fact);
     if (rma_.start(fact, now_ns_)) frame.facts.push_back(fact);
-    check(rma_.take_error());
     return;
   }
   switch (fact.kind) {
     case FactKind::kSend:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiSend(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
+      calls_.make(OTF2_EvtWriter_MpiSend, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
+                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes);
       break;
     case FactKind::kSendRequest:
       if (fact.peer < 0) break;
       process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
-      check(OTF2_EvtWriter_MpiIsend(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
+      calls_.make(OTF2_EvtWriter_MpiIsend, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                     process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
-                                    fact.request));
+                                    fact.request);
       break;
     case FactKind::kRecvRequest:
       process_.requests.start({fact.request, fact.kind, CollectiveOp::kNone});
-      check(OTF2_EvtWriter_MpiIrecvRequest(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_MpiIrecvRequest, writer_, nullptr, now_ns_, fact.request);
       break;
     case FactKind::kCollectiveRequest:
       frame.makes_handle = true;
       process_.requests.start({fact.request, fact.kind, frame.operation});
-      check(OTF2_EvtWriter_NonBlockingCollectiveRequest(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_NonBlockingCollectiveRequest, writer_, nullptr, now_ns_, fact.request);
       break;
     case FactKind::kCollective:
       frame.makes_handle = true;
       frame.facts.push_back(fact);
-      check(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, now_ns_));
+      calls_.make(OTF2_EvtWriter_MpiCollectiveBegin, writer_, nullptr, now_ns_);
       break;
     case FactKind::kCallSite:  // told with the Enter
       break;
     default:
       frame.is_one_sided |= fact.kind == FactKind::kRequestFreed;
       frame.facts.push_back(fact);
-      if (is_file_fact(fact.kind)) check(io_.start(frame.facts.back(), now_ns_, attributes_));
+      if (is_file_fact(fact.kind)) io_.start(frame.facts.back(), now_ns_, attributes_);
   }
 }
 
@@ -228,18 +226,17 @@ void EventFile::leave() {
   for (const Fact& fact : frame.facts) finish(fact, frame);
   for (const Fact& fact : frame.facts) {  // last: it encloses what the collective made
     if (fact.kind != FactKind::kCollective) continue;
-    check(OTF2_EvtWriter_MpiCollectiveEnd(
-        writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
-        process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received));
+    calls_.make(OTF2_EvtWriter_MpiCollectiveEnd, writer_, nullptr, now_ns_, otf2_operation(frame.operation), process_.ids.comm(fact.comm),
+        process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received);
   }
   if (frame.is_pending || frame.was_left) {
     has_attributes_ = true;
-    check(OTF2_AttributeList_AddUint8(attributes_,
+    calls_.make(OTF2_AttributeList_AddUint8, attributes_,
                                       static_cast<std::uint32_t>(EventAttribute::kUnfinished),
-                                      frame.was_left ? 2 : 1));
+                                      frame.was_left ? 2 : 1);
   }
-  check(OTF2_EvtWriter_Leave(writer_, has_attributes_ ? attributes_ : nullptr, now_ns_,
-                             frame.region));
+  calls_.make(OTF2_EvtWriter_Leave, writer_, has_attributes_ ? attributes_ : nullptr, now_ns_,
+                             frame.region);
   has_attributes_ = false;  // writing empties the list
 }
 
@@ -252,15 +249,14 @@ void EventFile::finish_one_sided(const Frame& frame) {
     if (is_rma(fact.kind)) rma_.finish(fact, now_ns_, window);
     if (window != ProcessWindows::kUndefined) summary_.note_window(window);
   }
-  check(rma_.take_error());
 }
 
 void EventFile::finish(const Fact& fact, const Frame& frame) {
   switch (fact.kind) {
     case FactKind::kRecv:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiRecv(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
-                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes));
+      calls_.make(OTF2_EvtWriter_MpiRecv, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
+                                   process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes);
       break;
     case FactKind::kSendComplete:
     case FactKind::kRecvComplete:
@@ -271,10 +267,9 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
     case FactKind::kRequestTest:
       if (fact.comm != kNoComm) {
         rma_.test(fact, now_ns_);
-        check(rma_.take_error());
         break;
       }
-      check(OTF2_EvtWriter_MpiRequestTest(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_MpiRequestTest, writer_, nullptr, now_ns_, fact.request);
       break;
     case FactKind::kCollectiveComplete:
       finish_collective(fact);
@@ -285,16 +280,14 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
       if (!frame.makes_handle || comm == ProcessIds::kUndefinedComm)
         break;  // OTF2 wants it inside of a collective
       summary_.note_comm(comm);
-      check(fact.kind == FactKind::kCommCreated
-                ? OTF2_EvtWriter_CommCreate(writer_, nullptr, now_ns_, comm)
-                : OTF2_EvtWriter_CommDestroy(writer_, nullptr, now_ns_, comm));
+      calls_.make(fact.kind == FactKind::kCommCreated ? OTF2_EvtWriter_CommCreate : OTF2_EvtWriter_CommDestroy, writer_, nullptr, now_ns_, comm);
       break;
     }
     case FactKind::kError:
       has_attributes_ = true;
-      check(OTF2_AttributeList_AddInt64(attributes_,
+      calls_.make(OTF2_AttributeList_AddInt64, attributes_,
                                         static_cast<std::uint32_t>(EventAttribute::kMpiError),
-                                        static_cast<std::int64_t>(fact.bytes)));
+                                        static_cast<std::int64_t>(fact.bytes));
       break;
     case FactKind::kMatched:  // no events of OTF2's
     case FactKind::kProbed:
@@ -305,7 +298,7 @@ void EventFile::finish(const Fact& fact, const Frame& frame) {
       tell_value(fact, frame);
       break;
     default:
-      if (is_file_fact(fact.kind)) check(io_.finish(fact, now_ns_));
+      if (is_file_fact(fact.kind)) io_.finish(fact, now_ns_);
       break;  // kPersistentInit: no event of OTF2's
   }
 }
@@ -315,18 +308,18 @@ void EventFile::tell_comm(CommId comm) {
   const std::uint32_t id = process_.ids.comm(comm);
   if (id == ProcessIds::kUndefinedComm || OTF2_AttributeList_TestAttributeByID(attributes_, kId)) return;
   has_attributes_ = true;
-  check(OTF2_AttributeList_AddCommRef(attributes_, kId, id));
+  calls_.make(OTF2_AttributeList_AddCommRef, attributes_, kId, id);
 }
 
 void EventFile::tell_found(const Fact& fact) {
   if (fact.peer == kNoPeer) return;
   const auto tell = [&](EventAttribute attribute, std::int64_t value) {
-    check(OTF2_AttributeList_AddInt64(attributes_, static_cast<std::uint32_t>(attribute), value));
+    calls_.make(OTF2_AttributeList_AddInt64, attributes_, static_cast<std::uint32_t>(attribute), value);
   };
   tell_comm(fact.comm);
   tell(EventAttribute::kFoundSource, fact.peer < 0 ? fact.peer : static_cast<std::int32_t>(process_.ids.peer(fact.comm, fact.peer)));
   tell(EventAttribute::kFoundTag, fact.tag);
-  check(OTF2_AttributeList_AddUint64(attributes_, static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes));
+  calls_.make(OTF2_AttributeList_AddUint64, attributes_, static_cast<std::uint32_t>(EventAttribute::kFoundBytes), fact.bytes);
   has_attributes_ = true;
 }
 
@@ -335,7 +328,11 @@ void EventFile::tell_value(const Fact& fact, const Frame& frame) {
   const std::uint32_t id = static_cast<std::uint32_t>(EventAttribute::kFirstValue) + static_cast<std::uint32_t>(name);
   if (name == ValueName::kCount || OTF2_AttributeList_TestAttributeByID(attributes_, id)) return;
   has_attributes_ = true;
-  check(is_real(name) ? OTF2_AttributeList_AddDouble(attributes_, id, real_value_of(fact)) : OTF2_AttributeList_AddInt64(attributes_, id, value_of(fact)));
+  if (is_real(name)) {
+    calls_.make(OTF2_AttributeList_AddDouble, attributes_, id, real_value_of(fact));
+  } else {
+    calls_.make(OTF2_AttributeList_AddInt64, attributes_, id, value_of(fact));
+  }
   if (frame.comm != kNoComm) tell_comm(frame.comm);
 }
 
@@ -343,20 +340,20 @@ void EventFile::finish_request(const Fact& fact) {
   const FactKind started = process_.requests.complete(fact.request).started;
   switch (fact.kind) {
     case FactKind::kSendComplete:
-      check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_MpiIsendComplete, writer_, nullptr, now_ns_, fact.request);
       break;
     case FactKind::kRequestFreed:  // of a send: OTF2 has the same event for it. Of a receive: none
       if (started != FactKind::kSendRequest) break;
-      check(OTF2_EvtWriter_MpiIsendComplete(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_MpiIsendComplete, writer_, nullptr, now_ns_, fact.request);
       break;
     case FactKind::kCancelled:
-      check(OTF2_EvtWriter_MpiRequestCancelled(writer_, nullptr, now_ns_, fact.request));
+      calls_.make(OTF2_EvtWriter_MpiRequestCancelled, writer_, nullptr, now_ns_, fact.request);
       break;
     default:
       if (fact.peer < 0) break;
-      check(OTF2_EvtWriter_MpiIrecv(writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
+      calls_.make(OTF2_EvtWriter_MpiIrecv, writer_, nullptr, now_ns_, process_.ids.peer(fact.comm, fact.peer),
                                     process_.ids.comm(fact.comm), unsigned_tag(fact), fact.bytes,
-                                    fact.request));
+                                    fact.request);
   }
 }
 
@@ -365,9 +362,8 @@ void EventFile::finish_collective(const Fact& fact) {
   if (operation == CollectiveOp::kNone)
     operation = process_.elsewhere.operation(fact.comm, fact.sequence);
   if (operation == CollectiveOp::kNone) return;  // its start is lost, and with it what it was
-  check(OTF2_EvtWriter_NonBlockingCollectiveComplete(
-      writer_, nullptr, now_ns_, otf2_operation(operation), process_.ids.comm(fact.comm),
-      process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received, fact.request));
+  calls_.make(OTF2_EvtWriter_NonBlockingCollectiveComplete, writer_, nullptr, now_ns_, otf2_operation(operation), process_.ids.comm(fact.comm),
+      process_.ids.root(fact.comm, fact.peer), fact.bytes, fact.bytes_received, fact.request);
 }
 
 }  // namespace megascope::otf2

@@ -4,6 +4,7 @@
 #include "core/record/call.h"
 #include "core/record/value_fact.h"
 #include "exporters/otf2/archive.h"
+#include "exporters/otf2/calls.h"
 #include "exporters/otf2/io_events.h"
 #include "exporters/otf2/request_table.h"
 #include "exporters/otf2/rma_events.h"
@@ -114,7 +115,8 @@ class EventFile {
   ~EventFile();
 
   /// points: of the same location; nullptr: none. progress: called now and then with the number of calls since the last time;
-  /// may be empty. OTF2_SUCCESS, or the first error.
+  /// may be empty. OTF2_SUCCESS, or the first error, after which nothing of the location is written: its writer is not
+  /// to be used again.
   OTF2_ErrorCode write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                        const std::function<void(std::uint64_t)>& progress);
 
@@ -155,11 +157,9 @@ class EventFile {
   void finish_collective(const Fact& fact);
   void leave_until(const Call& next);
   std::uint64_t advance(std::uint64_t time_ns);
-  void check(OTF2_ErrorCode code) {
-    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
-  }
 
   OTF2_EvtWriter* writer_;
+  Calls calls_;  ///< all that this location makes; before the members that refer to it
   ProcessState& process_;
   LocationId location_;
   RmaEvents rma_;
@@ -174,7 +174,6 @@ class EventFile {
   PointStream* points_ = nullptr;  ///< until its end
   Point point_;                    ///< the next of them
   std::uint64_t now_ns_ = 0;  ///< time of the last event
-  OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 
 }  // namespace megascope::otf2

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 namespace megascope::otf2 {
@@ -24,8 +25,7 @@ constexpr std::uint64_t kMinChunkBytes = 256 * 1024;
 constexpr std::uint64_t kMaxChunkBytes = 16 * 1024 * 1024;
 constexpr std::uint64_t kBytesPerMember = 16;
 
-/// One export, on one member. Every step is called on all members, whatever happened to one of them
-/// before: the steps are collective.
+/// One export, on one member. The steps are collective: all members do the same ones, and none goes on after an error of any.
 class Export {
  public:
   Export(const ExportJob& job)
@@ -38,6 +38,7 @@ class Export {
     if (status.is_ok()) status = write_archive();
     if (status.is_ok()) status = describe(result);
     if (status.is_ok()) status = agree(directory_.publish());
+    if (!status.is_ok()) directory_.release_open_files();
     directory_.remove();
     return status;
   }
@@ -47,7 +48,6 @@ class Export {
   Status agree(Status mine) { return timeline::agree(members_, std::move(mine)); }
   std::uint64_t definition_chunk_bytes() const;
   Status write_archive();
-  Status write_files(Archive& archive);
   Status write_events(Archive& archive);
   Status write_process(Archive& archive, std::int32_t world_rank);
   Status write_location(Archive& archive, ProcessState& state, std::int32_t world_rank,
@@ -73,27 +73,26 @@ std::uint64_t Export::definition_chunk_bytes() const {
   return std::clamp(largest, kMinChunkBytes, kMaxChunkBytes);
 }
 
+// Members agree after each step: once one of them has failed none may go on (see Archive).
 Status Export::write_archive() {
   Archive archive;
-  Status status = agree(archive.open(directory_.path(), directory_.shown_path(), definition_chunk_bytes(), members_));
-  if (!status.is_ok()) return status;
-  status = write_files(archive);
-  status.update(agree(archive.close()));
-  return status;
-}
-
-Status Export::write_files(Archive& archive) {
-  Status status = agree(archive.open_event_files());
-  if (!status.is_ok()) return status;
-  Status mine = write_events(archive);
-  mine.update(archive.close_event_files());
-  mine.update(archive.open_definition_files());
-  if (mine.is_ok()) mine = write_local_definitions(archive);
-  mine.update(archive.close_definition_files());
-  mine.update(merge_content(members_, content_));
-  status = agree(std::move(mine));
-  if (!status.is_ok()) return status;
-  return agree(members_.rank() == 0 ? write_global_definitions(archive) : Status::ok());
+  const std::function<Status()> steps[] = {
+      [&] { return archive.open(directory_.path(), directory_.shown_path(), definition_chunk_bytes(), members_); },
+      [&] { return archive.open_event_files(); },
+      [&] { return write_events(archive); },
+      [&] { return archive.close_event_files(); },
+      [&] { return archive.open_definition_files(); },
+      [&] { return write_local_definitions(archive); },
+      [&] { return archive.close_definition_files(); },
+      [&] { return merge_content(members_, content_); },
+      [&] { return members_.rank() == 0 ? write_global_definitions(archive) : Status::ok(); },
+      [&] { return archive.close(); },
+  };
+  for (const auto& step : steps) {
+    Status status = agree(step());
+    if (!status.is_ok()) return status;
+  }
+  return Status::ok();
 }
 
 Status Export::write_events(Archive& archive) {
@@ -161,9 +160,8 @@ Status Export::write_location(Archive& archive, ProcessState& state, std::int32_
   const auto points = source_.points(world_rank, id);
   EventFile file(writer, state, id, content_.summary);
   const OTF2_ErrorCode code = file.write(*calls, points.get(), team, job_.progress);
-  status = archive.errors().status("events of rank " + std::to_string(world_rank), code);
-  status.update(archive.close_event_writer(writer, entry.event_count));
-  return status;
+  status = archive.errors().status(directory_.shown_path() + ": events of rank " + std::to_string(world_rank), code);
+  return status.is_ok() ? archive.close_event_writer(writer, entry.event_count) : status;
 }
 
 // Every location has its pair of files; a process without locations has a main thread all the same.
@@ -176,7 +174,7 @@ Status Export::write_local_definitions(Archive& archive) {
     }
   }
   for (const std::int32_t rank : my_ranks_without_trace()) {
-    status.update(archive.write_local_definitions(location_id(rank, 0)));
+    if (status.is_ok()) status = archive.write_local_definitions(location_id(rank, 0));
   }
   return status;
 }
@@ -185,13 +183,12 @@ Status Export::write_global_definitions(Archive& archive) {
   const std::string machine = content_.processes.empty() ? "" : content_.processes.front().host;
   OTF2_GlobalDefWriter* writer = nullptr;
   Status status = archive.open_global_definitions(job_.generator, machine, writer);
-  if (writer == nullptr) return status;
+  if (!status.is_ok()) return status;
   DefinitionFile file(writer, source_.world_size(), definitions_, content_);
   const OTF2_ErrorCode code = file.write(
       {.end_ns = content_.summary.last_time_ns, .start_realtime_ns = source_.start_realtime_ns()});
-  status.update(archive.errors().status(directory_.shown_path() + "/" + kArchiveName + ".def", code));
-  status.update(archive.close_global_definitions(writer));
-  return status;
+  status = archive.errors().status(directory_.shown_path() + "/" + kArchiveName + ".def", code);
+  return status.is_ok() ? archive.close_global_definitions(writer) : status;
 }
 
 Status Export::describe(ExportResult& result) {

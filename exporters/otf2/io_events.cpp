@@ -44,80 +44,75 @@ std::uint32_t IoEvents::handle_of(const Fact& fact) {
   return handle;
 }
 
-OTF2_ErrorCode IoEvents::start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list) {
-  if (!starts_transfer(fact.kind) && fact.kind != FactKind::kFileSync) return OTF2_SUCCESS;
+void IoEvents::start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list) {
+  if (!starts_transfer(fact.kind) && fact.kind != FactKind::kFileSync) return;
   const std::uint32_t handle = handle_of(fact);
-  return handle == ProcessFiles::kUndefined ? OTF2_SUCCESS : begin(fact, handle, time_ns, list);
+  if (handle != ProcessFiles::kUndefined) begin(fact, handle, time_ns, list);
 }
 
-OTF2_ErrorCode IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list) {
+void IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list) {
   const bool is_sync = fact.kind == FactKind::kFileSync;
   const std::uint64_t offset = is_sync ? kNoOffset : access_of(fact).offset;
   if (offset != kNoOffset) {
-    const OTF2_ErrorCode code =
-        OTF2_AttributeList_AddUint64(list, static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
-    if (code != OTF2_SUCCESS) return code;
+    calls_.make(OTF2_AttributeList_AddUint64, list, static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
   }
   const bool has_comm = process_.definitions.comm(process_.definitions.files[file_of(fact)].comm) != nullptr;
   if (!is_nonblocking(fact.kind)) fact.request = process_.blocking_count++;
   const std::uint64_t id = is_nonblocking(fact.kind) ? fact.request : kFirstBlockingId + fact.request;
-  return OTF2_EvtWriter_IoOperationBegin(writer_, offset != kNoOffset ? list : nullptr, time_ns, handle,
-                                         operation_mode(fact), operation_flags(fact, has_comm),
-                                         is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
+  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, offset != kNoOffset ? list : nullptr, time_ns, handle, operation_mode(fact),
+              operation_flags(fact, has_comm), is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
 }
 
-OTF2_ErrorCode IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
+void IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
   if (fact.kind == FactKind::kFileDeleted) return remove(file_of(fact), time_ns);
   const std::uint32_t handle = handle_of(fact);
-  if (handle == ProcessFiles::kUndefined) return OTF2_SUCCESS;
+  if (handle == ProcessFiles::kUndefined) return;
   switch (fact.kind) {
     case FactKind::kFileOpened: return open(fact, handle, time_ns);
     case FactKind::kFileClosed: return close(fact, handle, time_ns);
     case FactKind::kFileRead:
-    case FactKind::kFileWrite:
-      return OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, time_ns, handle, transferred(fact),
-                                                kFirstBlockingId + fact.request);
-    case FactKind::kFileSync:
-      return OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, time_ns, handle, OTF2_UNDEFINED_UINT64,
-                                                kFirstBlockingId + fact.request);
+    case FactKind::kFileWrite: return complete(handle, time_ns, transferred(fact), kFirstBlockingId + fact.request);
+    case FactKind::kFileSync: return complete(handle, time_ns, OTF2_UNDEFINED_UINT64, kFirstBlockingId + fact.request);
     case FactKind::kFileSeek: return seek(fact, handle, time_ns);
     case FactKind::kFileReadRequest:
     case FactKind::kFileWriteRequest:
-      return OTF2_EvtWriter_IoOperationIssued(writer_, nullptr, time_ns, handle, fact.request);
+      return calls_.make(OTF2_EvtWriter_IoOperationIssued, writer_, nullptr, time_ns, handle, fact.request);
     case FactKind::kFileReadComplete:
-    case FactKind::kFileWriteComplete:
-      return OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, time_ns, handle, transferred(fact), fact.request);
-    case FactKind::kFileTest: return OTF2_EvtWriter_IoOperationTest(writer_, nullptr, time_ns, handle, fact.request);
+    case FactKind::kFileWriteComplete: return complete(handle, time_ns, transferred(fact), fact.request);
+    case FactKind::kFileTest: return calls_.make(OTF2_EvtWriter_IoOperationTest, writer_, nullptr, time_ns, handle, fact.request);
     case FactKind::kFileCancelled:
-      return OTF2_EvtWriter_IoOperationCancelled(writer_, nullptr, time_ns, handle, fact.request);
-    default: return OTF2_SUCCESS;  // kFileSize, kFileView, kFileUsed: no event of OTF2's
+      return calls_.make(OTF2_EvtWriter_IoOperationCancelled, writer_, nullptr, time_ns, handle, fact.request);
+    default: return;  // kFileSize, kFileView, kFileUsed: no event of OTF2's
   }
 }
 
-OTF2_ErrorCode IoEvents::open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
+void IoEvents::complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64_t bytes, std::uint64_t id) {
+  calls_.make(OTF2_EvtWriter_IoOperationComplete, writer_, nullptr, time_ns, handle, bytes, id);
+}
+
+void IoEvents::open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
   process_.uses[file_of(fact)].is_opened = true;
   const std::uint16_t mode = process_.definitions.files[file_of(fact)].mode;
-  return OTF2_EvtWriter_IoCreateHandle(writer_, nullptr, time_ns, handle, otf2_access_mode(mode),
-                                       otf2_creation_flags(mode), otf2_status_flags(mode));
+  calls_.make(OTF2_EvtWriter_IoCreateHandle, writer_, nullptr, time_ns, handle, otf2_access_mode(mode), otf2_creation_flags(mode),
+              otf2_status_flags(mode));
 }
 
-OTF2_ErrorCode IoEvents::close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
-  const OTF2_ErrorCode code = OTF2_EvtWriter_IoDestroyHandle(writer_, nullptr, time_ns, handle);
+void IoEvents::close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
+  calls_.make(OTF2_EvtWriter_IoDestroyHandle, writer_, nullptr, time_ns, handle);
   const FileDefinition& file = process_.definitions.files[file_of(fact)];
-  if (code != OTF2_SUCCESS || (file.mode & kFileModeDeleteOnClose) == 0) return code;
+  if ((file.mode & kFileModeDeleteOnClose) == 0) return;
   const CommDefinition* comm = process_.definitions.comm(file.comm);  // of its members, one deletes the file
-  return comm != nullptr && comm->my_rank == 0 ? remove(file.id, time_ns) : code;
+  if (comm != nullptr && comm->my_rank == 0) remove(file.id, time_ns);
 }
 
-OTF2_ErrorCode IoEvents::remove(FileId file, std::uint64_t time_ns) {
+void IoEvents::remove(FileId file, std::uint64_t time_ns) {
   const std::uint32_t id = process_.ids.file(file);
-  if (id == ProcessFiles::kUndefined) return OTF2_SUCCESS;
-  return OTF2_EvtWriter_IoDeleteFile(writer_, nullptr, time_ns, kMpiIo, id);
+  if (id != ProcessFiles::kUndefined) calls_.make(OTF2_EvtWriter_IoDeleteFile, writer_, nullptr, time_ns, kMpiIo, id);
 }
 
-OTF2_ErrorCode IoEvents::seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
+void IoEvents::seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
   const FileSeek seek = seek_of(fact);
-  return OTF2_EvtWriter_IoSeek(writer_, nullptr, time_ns, handle, seek.asked, otf2_seek_option(seek.from), seek.reached);
+  calls_.make(OTF2_EvtWriter_IoSeek, writer_, nullptr, time_ns, handle, seek.asked, otf2_seek_option(seek.from), seek.reached);
 }
 
 }  // namespace megascope::otf2

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/record/call.h"
+#include "exporters/otf2/calls.h"
 #include "exporters/otf2/shared_files.h"
 
 #include <otf2/otf2.h>
@@ -31,24 +32,26 @@ struct ProcessIo {
 /// Writes facts about files as OTF2's I/O events, for one location.
 class IoEvents {
  public:
-  /// Both must outlive this object.
-  IoEvents(OTF2_EvtWriter* writer, ProcessIo& process) : writer_(writer), process_(process) {}
+  /// All must outlive this object. calls: the location's.
+  IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process) : writer_(writer), calls_(calls), process_(process) {}
 
   /// What begins with the call. A blocking operation gets a number in `request`, which finish() wants to see again.
   /// list: empty, for attributes; left empty.
-  OTF2_ErrorCode start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
+  void start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
   /// What is over when it returns.
-  OTF2_ErrorCode finish(const Fact& fact, std::uint64_t time_ns);
+  void finish(const Fact& fact, std::uint64_t time_ns);
 
  private:
-  OTF2_ErrorCode begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list);
-  OTF2_ErrorCode open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
-  OTF2_ErrorCode close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
-  OTF2_ErrorCode remove(FileId file, std::uint64_t time_ns);
-  OTF2_ErrorCode seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  void begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list);
+  void complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64_t bytes, std::uint64_t id);
+  void open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  void close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  void remove(FileId file, std::uint64_t time_ns);
+  void seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
   std::uint32_t handle_of(const Fact& fact);
 
   OTF2_EvtWriter* writer_;
+  Calls& calls_;
   ProcessIo& process_;
 };
 

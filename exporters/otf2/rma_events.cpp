@@ -98,11 +98,11 @@ bool RmaEvents::start(const Fact& fact, std::uint64_t time_ns) {
     case FactKind::kWinCreated:
     case FactKind::kWinFreed:
     case FactKind::kFence:
-      check(OTF2_EvtWriter_RmaCollectiveBegin(writer_, nullptr, time_ns));
+      calls_.make(OTF2_EvtWriter_RmaCollectiveBegin, writer_, nullptr, time_ns);
       return true;
     case FactKind::kLock:
-      check(OTF2_EvtWriter_RmaRequestLock(writer_, nullptr, time_ns, window, remote_of(fact), 0,
-                                          (fact.bytes & rma::kExclusive) != 0 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED));
+      calls_.make(OTF2_EvtWriter_RmaRequestLock, writer_, nullptr, time_ns, window, remote_of(fact), 0,
+                                          (fact.bytes & rma::kExclusive) != 0 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED);
       return false;
     default: return true;
   }
@@ -113,23 +113,23 @@ void RmaEvents::start_operation(const Fact& fact, std::uint32_t window, std::uin
   switch (fact.kind) {
     case FactKind::kPut:
     case FactKind::kRput:
-      check(OTF2_EvtWriter_RmaPut(writer_, nullptr, time_ns, window, remote, fact.bytes, fact.request));
+      calls_.make(OTF2_EvtWriter_RmaPut, writer_, nullptr, time_ns, window, remote, fact.bytes, fact.request);
       break;
     case FactKind::kGet:
     case FactKind::kRget:
-      check(OTF2_EvtWriter_RmaGet(writer_, nullptr, time_ns, window, remote, fact.bytes_received, fact.request));
+      calls_.make(OTF2_EvtWriter_RmaGet, writer_, nullptr, time_ns, window, remote, fact.bytes_received, fact.request);
       break;
     default:
-      check(OTF2_EvtWriter_RmaAtomic(writer_, nullptr, time_ns, window, remote, atomic_type(fact.kind), fact.bytes,
-                                     fact.bytes_received, fact.request));
+      calls_.make(OTF2_EvtWriter_RmaAtomic, writer_, nullptr, time_ns, window, remote, atomic_type(fact.kind), fact.bytes,
+                                     fact.bytes_received, fact.request);
   }
 }
 
 void RmaEvents::complete(const RmaCompletion::Done& done, std::uint64_t time_ns) {
   const std::uint32_t window = ids_.window(done.window);
   if (window == ProcessWindows::kUndefined) return;
-  if (done.is_local) check(OTF2_EvtWriter_RmaOpCompleteNonBlocking(writer_, nullptr, time_ns, window, done.operation));
-  if (done.is_remote) check(OTF2_EvtWriter_RmaOpCompleteRemote(writer_, nullptr, time_ns, window, done.operation));
+  if (done.is_local) calls_.make(OTF2_EvtWriter_RmaOpCompleteNonBlocking, writer_, nullptr, time_ns, window, done.operation);
+  if (done.is_remote) calls_.make(OTF2_EvtWriter_RmaOpCompleteRemote, writer_, nullptr, time_ns, window, done.operation);
 }
 
 void RmaEvents::finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& window) {
@@ -137,24 +137,24 @@ void RmaEvents::finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& w
   switch (fact.kind) {
     case FactKind::kWinCreated:
       window = named;
-      check(OTF2_EvtWriter_RmaWinCreate(writer_, nullptr, time_ns, named));
+      calls_.make(OTF2_EvtWriter_RmaWinCreate, writer_, nullptr, time_ns, named);
       return end_collective(fact, named, time_ns);
     case FactKind::kWinFreed:
       window = named;
-      check(OTF2_EvtWriter_RmaWinDestroy(writer_, nullptr, time_ns, named));
+      calls_.make(OTF2_EvtWriter_RmaWinDestroy, writer_, nullptr, time_ns, named);
       return end_collective(fact, named, time_ns);
     case FactKind::kFence: return end_collective(fact, named, time_ns);
     case FactKind::kGroupSync: {
       const std::uint32_t group = ids_.group(fact.sequence);
       if (group == ProcessWindows::kUndefined) return;
-      check(OTF2_EvtWriter_RmaGroupSync(writer_, nullptr, time_ns, group_level(fact), named, group));
+      calls_.make(OTF2_EvtWriter_RmaGroupSync, writer_, nullptr, time_ns, group_level(fact), named, group);
       return;
     }
     case FactKind::kUnlock:
-      check(OTF2_EvtWriter_RmaReleaseLock(writer_, nullptr, time_ns, named, remote_of(fact), 0));
+      calls_.make(OTF2_EvtWriter_RmaReleaseLock, writer_, nullptr, time_ns, named, remote_of(fact), 0);
       return;
     case FactKind::kWinSync:
-      check(OTF2_EvtWriter_RmaSync(writer_, nullptr, time_ns, named, ids_.my_rank(fact.comm), OTF2_RMA_SYNC_TYPE_MEMORY));
+      calls_.make(OTF2_EvtWriter_RmaSync, writer_, nullptr, time_ns, named, ids_.my_rank(fact.comm), OTF2_RMA_SYNC_TYPE_MEMORY);
       return;
     default: return;  // kFlush: all it does is complete; kWindow: no event of OTF2's
   }
@@ -171,14 +171,14 @@ void RmaEvents::end_collective(const Fact& fact, std::uint32_t window, std::uint
   } else {
     operation = is_allocated ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE : OTF2_COLLECTIVE_OP_DESTROY_HANDLE;
   }
-  check(OTF2_EvtWriter_RmaCollectiveEnd(writer_, nullptr, time_ns, operation, level, window,
-                                        static_cast<std::uint32_t>(OTF2_COLLECTIVE_ROOT_NONE), 0, 0));
+  calls_.make(OTF2_EvtWriter_RmaCollectiveEnd, writer_, nullptr, time_ns, operation, level, window,
+                                        static_cast<std::uint32_t>(OTF2_COLLECTIVE_ROOT_NONE), 0, 0);
 }
 
 void RmaEvents::test(const Fact& fact, std::uint64_t time_ns) {
   const std::uint32_t window = ids_.window(window_of(fact));
   if (window == ProcessWindows::kUndefined) return;
-  check(OTF2_EvtWriter_RmaOpTest(writer_, nullptr, time_ns, window, fact.request));
+  calls_.make(OTF2_EvtWriter_RmaOpTest, writer_, nullptr, time_ns, window, fact.request);
 }
 
 }  // namespace megascope::otf2

@@ -2,6 +2,7 @@
 
 #include "core/record/rma_completion.h"
 #include "core/record/source.h"
+#include "exporters/otf2/calls.h"
 #include "exporters/otf2/shared_windows.h"
 
 #include <otf2/otf2.h>
@@ -50,7 +51,8 @@ class RmaProgress {
 /// when a lock was granted: RmaRequestLock, RmaReleaseLock. What the archive does not define is left out.
 class RmaEvents {
  public:
-  RmaEvents(OTF2_EvtWriter* writer, const ProcessWindows& ids) : writer_(writer), ids_(ids) {}
+  /// All must outlive this object. calls: the location's.
+  RmaEvents(OTF2_EvtWriter* writer, Calls& calls, const ProcessWindows& ids) : writer_(writer), calls_(calls), ids_(ids) {}
 
   /// At the Enter. True: the fact has more to say at the Leave.
   bool start(const Fact& fact, std::uint64_t time_ns);
@@ -60,23 +62,13 @@ class RmaEvents {
   /// MPI_Test of an operation's request that goes on.
   void test(const Fact& fact, std::uint64_t time_ns);
 
-  /// The first error since it was last asked for.
-  OTF2_ErrorCode take_error() {
-    const OTF2_ErrorCode error = error_;
-    error_ = OTF2_SUCCESS;
-    return error;
-  }
-
  private:
   void start_operation(const Fact& fact, std::uint32_t window, std::uint64_t time_ns);
   void end_collective(const Fact& fact, std::uint32_t window, std::uint64_t time_ns);
-  void check(OTF2_ErrorCode code) {
-    if (code != OTF2_SUCCESS && error_ == OTF2_SUCCESS) error_ = code;
-  }
 
   OTF2_EvtWriter* writer_;
+  Calls& calls_;
   const ProcessWindows& ids_;
-  OTF2_ErrorCode error_ = OTF2_SUCCESS;
 };
 
 }  // namespace megascope::otf2

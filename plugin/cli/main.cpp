@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <sstream>
@@ -307,6 +308,8 @@ int run_main(std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     return refuse(line.app, error);
   }
+  // A file-size limit is then an error that is said. Not for `run`, from which the program would inherit that.
+  if (!is_run) std::signal(SIGXFSZ, SIG_IGN);
   return line.dispatch();
 }
 

@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "core/base/write_signals.h"
 #include "core/config/environment.h"
 #include "core/config/options.h"
 #include "core/trace/reader.h"
@@ -245,7 +246,10 @@ int run_command(const RunArguments& arguments) {
   }
   const std::set<std::string> after = folders_from(prefix);
   if (after == before) explain_nothing(arguments.command, kind, prefix, end);
-  recover_all_cut_short(after, before, end);
+  {
+    const WriteSignalsBlocked blocked;
+    recover_all_cut_short(after, before, end);
+  }
   end_like(end);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/safe_file.h"
 #include "core/base/standard_error.h"
+#include "exporters/report/table.h"
 
 namespace megascope::run::exit_line {
 namespace {
@@ -40,7 +41,7 @@ bool is_first_of(const char* folder) noexcept {
 }  // namespace
 
 void set(const std::string& line, const std::string& folder) {
-  if (current.load() == nullptr) current.store(new Line{"megascope: " + line + "\n", folder});
+  if (current.load() == nullptr) current.store(new Line{"megascope: " + report::printable(line, line.size()) + "\n", folder});
   process.store(getpid());
 }
 

@@ -262,15 +262,21 @@ void Session::write_report(report::RunReport& report) {
   report.folder = folder_;
   if (!folder_.empty()) report.report_command = "megascope report " + folder_;
   const std::string text = report::to_text(report);
+  const std::string path = folder_ + "/" + trace::kReportTextFile;
+  std::string where = folder_.empty() ? "no run folder" : "report in " + path;
   if (!folder_.empty()) {
-    Status status = files::write_file(folder_ + "/" + trace::kReportTextFile, text, kTextMode);
+    Status status = files::write_file(path, text, kTextMode);
+    if (!status.is_ok()) {
+      const std::string run = shell_quoted(folder_);
+      where = path + " was not written: `megascope report " + run + "` prints the report; where traces stayed on their nodes, run `megascope recover " + run + "` first";
+    }
     status.update(check_memory(text.size() * kJsonGrowth));  // what is left half made of JSON cannot be removed without memory
     if (status.is_ok()) status = files::write_file(folder_ + "/" + trace::kReportJsonFile, report::to_json(report), kTextMode);
     if (!status.is_ok()) complain(status.message());
   }
   if (options_.values.report == config::ReportStyle::kFull && is_first()) standard_error::write(text);
   if (options_.values.report == config::ReportStyle::kShort) {
-    complain("done; " + (folder_.empty() ? std::string("no run folder") : "report in " + folder_ + "/" + trace::kReportTextFile));
+    complain("done; " + where);
   }
   say_how_to_annotate(report);
 }

@@ -25,6 +25,7 @@
 #include "core/trace/liveness.h"
 #include "core/trace/run_folder.h"
 #include "core/trace/scratch_home.h"
+#include "exporters/report/table.h"
 #include "mpi_layer/mpi_object.h"
 #include "plugin/run/exit_line.h"
 #include "plugin/run/leftovers.h"
@@ -38,7 +39,8 @@ namespace {
 
 constexpr int kRefusedExitCode = 2;
 
-void say(const std::string& line) { standard_error::write("megascope: " + line + "\n"); }
+/// Paths may hold control characters.
+void say(const std::string& line) { standard_error::write("megascope: " + report::printable(line, line.size()) + "\n"); }
 
 /// As far as the launcher tells before MPI does.
 std::string launcher_rank() {

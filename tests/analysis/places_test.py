@@ -224,5 +224,67 @@ class AfterTheRun(Case):
             self.report()
 
 
+class FilesThatDebugInformationNames(Case):
+    """Another user may have made the program, or may create a file that its debug information names: nothing waits for a FIFO."""
+
+    LIMIT_S = 60
+
+    def call(self, *command, **more):
+        return super().call(*command, **{"timeout": self.LIMIT_S, **more})
+
+    def become_fifos(self, *paths):
+        for path in paths:
+            if os.path.lexists(path):
+                os.remove(path)
+            os.mkfifo(path)
+
+    def check_places(self, allreduce):
+        """At the end of a run, in the report and in an export."""
+        for report in (self.stored_report(), self.report()):
+            self.assertIn(("MPI_Allreduce", allreduce), self.places(report))
+        self.call(MEGASCOPE, "export", self.run_folder, "-f", "perfetto,chrome", "-o", self.path("later"))
+        with open(self.path("later/trace.perfetto-trace"), "rb") as file:
+            self.assertIn(re.sub(r"0x\)$", "0x", allreduce).encode(), file.read())
+
+    def test_split_units_are_not_opened(self):
+        for version in ("4", "5"):
+            with self.subTest(version=version):
+                program = self.build_heat("-g", f"-gdwarf-{version}", "-gsplit-dwarf")
+                split = [self.path(name) for name in os.listdir(self.folder) if name.endswith(".dwo")]
+                self.assertTrue(split)
+                self.become_fifos(*split)
+                self.record(program)
+                self.check_places(f"solve (heat.c:{marked_line('heat.c', 'solve')})")
+                for path in split:
+                    os.remove(path)
+                for folder in (self.run_folder, self.path("later")):
+                    shutil.rmtree(folder)
+
+    def test_shared_debug_information_is_a_regular_file(self):
+        program = self.build_heat("-g")
+        with open(self.path("link"), "wb") as file:
+            file.write(self.path("shared").encode() + b"\0" + bytes(range(20)))
+        self.call("objcopy", "--add-section", f".gnu_debugaltlink={self.path('link')}", program)
+        self.become_fifos(self.path("shared"))
+        self.record(program)
+        self.check_places("solve (heat+0x)")
+
+    def test_separate_debug_information_is_a_regular_file(self):
+        program = self.build_heat("-g")
+        self.call("objcopy", "--only-keep-debug", program, program + ".debug")
+        self.call("objcopy", "--strip-debug", f"--add-gnu-debuglink={program}.debug", program)
+        self.become_fifos(program + ".debug")
+        self.record(program)
+        self.check_places("solve (heat+0x)")
+
+    def test_a_program_is_a_regular_file(self):
+        program = self.build_heat("-g")
+        self.record(program)
+        self.become_fifos(program)
+        report = self.report()
+        self.assertIn(("MPI_Allreduce", "heat+0x"), self.places(report))
+        self.assertRegex(report["notes"][0], "cannot be read$")
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -175,6 +175,32 @@ TEST_F(RecoverTest, AnEarlierCopyIsBroughtUpToDateInItsPlace) {
   EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
 }
 
+/// What a kill leaves where a file system has no RENAME_NOREPLACE: the copy has its name, and still that of its part.
+TEST_F(RecoverTest, ACopyWithTheNameOfItsPartIsBroughtUpToDate) {
+  make_run_folder("out", "mine", scratch());
+  ProcessInfo info = rank_1_of_4("out");
+  info.pid = getpid();
+  leave_trace("mine", info);
+  const std::string original = scratch_folder_of(scratch(), "mine") + "/rank-1.mgt";
+  const std::string copy = folder_ / "out" / "rank-1.mgt";
+  RecoverResult first;
+  ASSERT_TRUE(recover_run(folder_ / "out", first).is_ok());
+  fs::create_hard_link(copy, copy + ".0123456789abcdef.part");
+  fs::resize_file(original, fs::file_size(original) + 4096);
+  RecoverResult second;
+  ASSERT_TRUE(recover_run(folder_ / "out", second).is_ok());
+  EXPECT_THAT(second.problems, ElementsAre("process of rank-1.mgt still runs: its trace so far was copied"));
+  EXPECT_EQ(fs::file_size(copy), fs::file_size(original));
+  EXPECT_EQ(fs::hard_link_count(copy), 1u);
+  fs::create_hard_link(copy, copy + ".fedcba9876543210.part");
+  fs::create_hard_link(copy, folder_ / "mine too");
+  fs::resize_file(original, fs::file_size(original) + 4096);
+  RecoverResult third;
+  ASSERT_TRUE(recover_run(folder_ / "out", third).is_ok());
+  EXPECT_THAT(third.problems, ElementsAre("cannot use " + copy + ": it has more than one name (hard links); remove its other names, or put a copy in its place"));
+  EXPECT_EQ(fs::hard_link_count(copy), 2u) << "names that are not ours stay";
+}
+
 TEST_F(RecoverTest, ATraceOfAnotherPidNamespaceThatNobodyMapsIsMoved) {
   make_run_folder("out", "mine", scratch());
   ProcessInfo info = rank_1_of_4("out");

@@ -130,6 +130,11 @@ TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
   close(directory);
   EXPECT_FALSE(fs::exists(in("a.0123456789abcdef.part")));
   EXPECT_EQ(names().size(), 4u);
+  put("c", "whole");
+  fs::create_hard_link(in("c"), in("c.0123456789abcdef.part"));
+  fs::create_hard_link(in("c"), in("c.part"));
+  EXPECT_EQ(remove_stale_parts(in("c")), 1);
+  EXPECT_EQ(fs::hard_link_count(in("c")), 2u);
   EXPECT_TRUE(busy.publish(FreshFile::Existing::kKeep).is_ok());
 }
 

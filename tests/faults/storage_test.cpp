@@ -189,6 +189,18 @@ TEST(RunFolder, IsOnAFullDisk) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
+TEST(RunFolder, IsOnADiskWithoutRoomForTheReport) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  const std::string disk = trial.folder() / "disk";
+  std::filesystem::create_directory(disk);
+  trial.before_exec([disk] { mount_tmpfs(disk, "size=4k"); });
+  trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_REPORT=short");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, disk + "/run/report.txt was not written: `megascope report "), 1) << err;
+  EXPECT_EQ(occurrences(err, "done; report in"), 0) << err;
+}
+
 TEST(RunFolder, IsOnAFullQuota) {
   Trial trial("cheap", kManyCalls);
   trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome");
@@ -200,6 +212,25 @@ TEST(RunFolder, IsOnAFullQuota) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
   for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
     EXPECT_EQ(entry.path().filename().string().find(".room"), std::string::npos) << "nothing is left behind";
+  }
+}
+
+/// Two ranks, and a disk that is full for both from some write of the archive on.
+TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
+  constexpr std::int64_t kCalls = 2 * kManyBooked;
+  for (const int first : {1, 2, 4, 6, 8}) {
+    Trial trial("cheap", kManyCalls);
+    trial.ranks(2).with("MEGASCOPE_EXPORT=otf2").with("FULL_FROM=" + std::to_string(first));
+    const Ending ending = run(trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_FULL_DISK));
+    EXPECT_EQ(ending.exit_code, 0) << first << ": " << ending.err;
+    EXPECT_EQ(occurrences(ending.out, std::to_string(kManyBooked) + " calls\n"), 2) << first;
+    EXPECT_EQ(occurrences(ending.err, "No space left on device"), 1) << first << ": " << ending.err;
+    EXPECT_EQ(trial.report_number("mpi_calls"), kCalls) << first;
+    EXPECT_EQ(trial.trace(0).call_count() + trial.trace(1).call_count(), static_cast<std::uint64_t>(kCalls)) << first;
+    for (const auto& entry : std::filesystem::directory_iterator(trial.run_folder())) {
+      const std::string name = entry.path().filename();
+      EXPECT_FALSE(name.ends_with(".part") || (name.starts_with("trace") && !name.ends_with(".json.gz"))) << first << ": " << name;
+    }
   }
 }
 

@@ -112,16 +112,10 @@ Command Trial::command(const std::string& preload) const {
 
 Command Trial::bare() const { return command({}); }
 
-Command Trial::preloaded_with(const std::string& preload) const {
-  Command command = preloaded();
-  for (std::string& entry : command.environment) {
-    if (entry.starts_with("LD_PRELOAD=")) entry = "LD_PRELOAD=" + preload;
-  }
-  return command;
-}
+Command Trial::preloaded() const { return preloaded_with(MEGASCOPE_TEST_LIBRARY); }
 
-Command Trial::preloaded() const {
-  Command command = this->command(MEGASCOPE_TEST_LIBRARY);
+Command Trial::preloaded_with(const std::string& preload) const {
+  Command command = this->command(preload);
   command.environment.push_back("MEGASCOPE_OUT=" + run_folder());
   command.environment.push_back("MEGASCOPE_SCRATCH=" + scratch());
   command.environment.emplace_back("MEGASCOPE_EXPORT=none");

@@ -28,7 +28,7 @@ ATTACKER, VICTIM, GROUP = 4001, 4002, 4100
 MARK = "private key of the victim"
 LIMIT_S = 30
 FRESH = re.compile(r"[0-9a-f]{16}|XXXXXX")
-PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
+PATH = re.compile(r'(?:<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')  # below an open directory, which strace names
 FORMATS = ("otf2", "perfetto", "chrome")
 
 
@@ -207,13 +207,13 @@ class Matrix(unittest.TestCase):
     def names_of(self, world, words):
         """Names below project and scratch that the program uses, relative to the base; fresh ones are left out."""
         log = os.path.join(world.base, "log")
-        traced = ["strace", "-f", "-qq", "-s", "4096", "-e", "trace=%file", "-o", log, *world.as_user(words)]
+        traced = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", log, *world.as_user(words)]
         subprocess.run(traced, cwd=world.project, env=world.environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=LIMIT_S, umask=0o002)
         names = set()
         with open(log, encoding="utf-8", errors="replace") as file:
             for line in file:
-                for path in PATH.findall(line):
-                    names.add(self.relative(world, path))
+                for directory, path in PATH.findall(line):
+                    names.add(self.relative(world, os.path.join(directory, path)))
         os.unlink(log)
         return sorted(name for name in names if name and not FRESH.search(os.path.basename(name)))
 
