@@ -119,6 +119,7 @@ class WorkerFile {
     end_all_open();
     ++step_;
     is_inside_ = is_iteration_empty_ = true;
+    (void)iteration();
   }
   /// Times that start again after an iteration's end are of the next one, whose begin is missing.
   void infer_iteration(const JsonEvent& event) {
@@ -193,6 +194,7 @@ class WorkerFile {
       estimate(RepairKind::kMissingEnd, Estimate::Of::kEnd, open.event);
       Operation operation = open.operation;
       operation.begin_ns = operation.end_ns = static_cast<std::uint64_t>(open.begin_ns);
+      iteration().length_ns = std::max(iteration().length_ns, static_cast<double>(open.begin_ns));
       operation.track = tracks_.at(definitions_.main_stream());
       timeline_.operations.push_back(operation);
     });

@@ -106,6 +106,15 @@ TEST_F(MegascanTimeline, EndsWithoutABeginAndDoubledRowsAreMended) {
   EXPECT_EQ(timeline.repairs.count(RepairKind::kNegativeDuration), 1u);
 }
 
+TEST_F(MegascanTimeline, AnIterationThatHasOnlyABeginOfAnOperationIsOne) {  // found by the fuzzer
+  write_worker(std::string(kBegin) + R"({"name":"f","ph":"B","rel_ts":20},{"name":"f","ph":"E","rel_ts":30},)" + kEnd + R"(,{"name":"f","ph":"B","rel_ts":12})");
+  Timeline timeline;
+  ASSERT_TRUE(read_megascan(folder_, timeline).is_ok());
+  mend(timeline);
+  EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 20, .end_ns = 30, .name = 0, .track = 0, .step = 0, .is_pair = true},
+                                               Operation{.begin_ns = 112, .end_ns = 122, .name = 0, .track = 0, .step = 1, .is_pair = true}));
+}
+
 TEST_F(MegascanTimeline, AnIterationWithoutItsBeginOrEndKeepsItsNumber) {
   const std::string pair = R"({"name":"forward","ph":"B","rel_ts":10},{"name":"forward","ph":"E","rel_ts":20},)";
   write("benchmark-data-0-pipeline-0-tensor-0.json", "[" + std::string(kBegin) + pair + kEnd + "," + pair + kEnd + "," + kBegin + pair + kEnd + "]");
