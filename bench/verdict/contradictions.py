@@ -45,7 +45,10 @@ class Output:
         return (self.answer.get("what_if") or {}).get("scenarios") or []
 
     def total_loss(self):
-        """The largest share that one cause can have cost: 1 - 1/S, or that of a stage at the other stages' time, if larger."""
+        """The largest share that all causes together can have cost: `loss.total`; of versions without it 1 - 1/S, or that of a stage
+        at the other stages' time, if larger."""
+        if self.answer.get("loss"):
+            return self.answer["loss"]["total"]
         if not self.slowdown:
             return None
         stages = [culprit["gain"] for culprit in self.culprits if culprit["kind"] == "stage_imbalance" and culprit.get("gain")]
@@ -108,12 +111,20 @@ def text_has_the_factors_of_json(output):
 
 @rule
 def text_has_the_slowdown_of_json(output):
-    """The sentence about the replay and `slowdown` come from the same replay."""
-    match = re.search(r"would have been ([\d.]+) times as fast", output.flat)
+    """S of the text and `slowdown` come from the same replay."""
+    match = re.search(r"S = ([\d.]+\d)", output.flat)
     if match and output.slowdown and not agrees(match[1], output.slowdown):
-        yield f"the text says {match[1]} times as fast, the JSON {output.slowdown:.4f}"
+        yield f"the text says S = {match[1]}, the JSON {output.slowdown:.4f}"
     if match and not output.slowdown:
-        yield f"the text says {match[1]} times as fast, the JSON has no slowdown"
+        yield f"the text says S = {match[1]}, the JSON has no slowdown"
+
+
+@rule
+def text_has_the_loss_of_json(output):
+    """What was lost is one number."""
+    match, loss = re.search(r"slower than usual cost ([\d.]+) % of the run", output.flat), output.answer.get("loss")
+    if match and (not loss or not agrees(match[1], 100 * loss["total"])):
+        yield f"the text says that {match[1]} % were lost, the JSON {loss and percent(loss['total'])}"
 
 
 @rule
@@ -165,7 +176,7 @@ def cost_agrees_with_the_replay(output):
         if not culprit.get("gain"):
             continue
         scenario = scenario_of(output, culprit)
-        gains = [culprit["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
+        gains = [culprit["gain"], culprit.get("alone") or culprit["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
         least, most = 1 - 1 / min(gains), 1 - 1 / max(gains)
         cost, tolerance = culprit["cost_fraction"], SHARE_TOLERANCE + 0.1 * most
         if not least - tolerance <= cost <= most + tolerance:
@@ -174,13 +185,12 @@ def cost_agrees_with_the_replay(output):
 
 @rule
 def gain_of_a_part_within_the_whole(output):
-    """With one rank, replica, lane or operation at its usual time the run cannot be faster than with all. (A stage can: its
-    usual time is that of the other stages.) The worst is named."""
-    parts = [one for one in output.scenarios() if not (one["kind"] == "group" and one["name"].startswith("pp "))]
-    if output.slowdown and parts:
-        worst = max(parts, key=lambda one: max(one["gain"], one["alone"]))
-        if max(worst["gain"], worst["alone"]) > output.slowdown * 1.01:
-            yield f"{worst['name']}: {max(worst['gain'], worst['alone']):.3f} times as fast, everything together {output.slowdown:.3f}"
+    """Without the slowness of one rank, group or operation the run cannot be faster than without all. The worst is named."""
+    parts, total = output.scenarios(), output.total_loss()
+    if total is not None and parts:
+        worst, whole = max(parts, key=lambda one: max(one["gain"], one["alone"])), 1 / (1 - total)
+        if max(worst["gain"], worst["alone"]) > whole * 1.01:
+            yield f"{worst['name']}: {max(worst['gain'], worst['alone']):.3f} times as fast, everything together {whole:.3f}"
 
 
 @rule
@@ -202,7 +212,9 @@ def shares_of_the_run_within_the_total_loss(output):
 @rule
 def somebody_waits_for_what_is_slow(output):
     """While some ranks are slow the others wait: of a cost c their waits are c x others / ranks of the time, hidden waits at
-    most half of it."""
+    most half of it. Timelines of other tools leave much of the waiting between operations."""
+    if output.answer.get("import"):
+        return
     waits, world = output.answer.get("waits") or {}, len(output.answer.get("per_rank") or [])
     if not waits.get("wall_s") or not world or any("No trace of" in limit for limit in output.answer.get("limits") or []):
         return  # waits of ranks without a trace are not seen

@@ -24,15 +24,13 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// The kind in which most time is waited.
-WaitKind main_kind(const AnswerView& view) {
-  const auto* most = std::ranges::max_element(view.waits.by_kind, {}, &analysis::WaitSum::wait_ns);
-  return static_cast<WaitKind>(most - view.waits.by_kind);
-}
-
+/// "MPI_Recv (late sender)": the function in which ranks wait most, and the kind of most of these waits.
 std::string main_function(const AnswerView& view) {
   const auto most = std::ranges::max_element(view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
-  return most == view.waits.by_function.end() ? "?" : view.function(most->first);
+  if (most == view.waits.by_function.end()) return "?";
+  const auto& kinds = view.waits.kinds_of_function.at(most->first);
+  const auto kind = std::ranges::max_element(kinds, {}, &analysis::WaitSum::wait_ns);
+  return fmt::format("{} ({})", view.function(most->first), kind_name(static_cast<WaitKind>(kind - kinds.begin())));
 }
 
 double median_outside_ns(const AnswerView& view) {
@@ -91,18 +89,21 @@ std::string verdict_text(const AnswerView& view) {
   }
   const std::string culprit = view.detection.culprits.empty() ? std::string() : culprit_text(view, view.detection.culprits.front()) + " ";
   const double waited = share(static_cast<double>(waits.suffered_ns), static_cast<double>(waits.wall_ns));
-  if (waited < kWorthTelling && !culprit.empty() && view.has_operations) return culprit.substr(0, culprit.size() - 1);
+  // Timelines of other tools seldom show where ranks wait: much of it is between operations.
+  if (view.has_operations && !culprit.empty() && waited < view.detection.culprits.front().cost_fraction) return culprit.substr(0, culprit.size() - 1);
   if (waited < kWorthTelling) {
     return culprit + fmt::format("Ranks hardly wait for each other: {} of their time.", report::percent_text(waited));
   }
-  std::string text = culprit + fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {} ({}). ",
-                                 report::percent_text(waited), duration(static_cast<double>(waits.suffered_ns)),
-                                 main_function(view), kind_name(main_kind(view)));
+  std::string text = culprit + fmt::format("Ranks wait for each other {} of their time, {} in all, mostly in {}. ", report::percent_text(waited),
+                                           duration(static_cast<double>(waits.suffered_ns)), main_function(view));
   const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
   const double fair = 1 / static_cast<double>(waits.ranks.size());
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) < std::min(kStandsOut * fair, 0.5 * (1 + fair))) {
     return view.detection.culprits.empty() ? text + "No rank stands out as the cause." : text.substr(0, text.size() - 1);
   }
+  const auto names_first = [first](const detect::Culprit& one) { return std::ranges::binary_search(one.ranks, first->world_rank); };
+  const bool is_other = !view.detection.culprits.empty() && std::ranges::none_of(view.detection.culprits, names_first);
+  if (is_other) return text.substr(0, text.size() - 1);  // it only passes on what it waited itself
   return text + main_cause_text(view, *first);
 }
 

@@ -124,6 +124,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["verdict"] = answer::verdict_text(view);
   json["open_ends"] = open_ends_json(ends);
   json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
+  json["loss"] = what_if.is_there() ? Json({{"total", what_if.loss.total}, {"explained", what_if.loss.explained}}) : Json(nullptr);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["steps_are"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.are_steps_told ? "told" : "inferred");
   json["clock"] = clock_json(view);
@@ -131,8 +132,8 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["culprits"] = Json::array();
   for (std::size_t i = 0; i < view.detection.culprits.size(); ++i) {
     json["culprits"].push_back(culprit_json(view.detection.culprits[i]));
-    const bool is_of_ranks = view.detection.culprits[i].cause != detect::Cause::kSlowLink && i < what_if.asked.size();
-    json["culprits"].back()["gain"] = is_of_ranks ? Json(what_if.asked[i].gain) : Json(nullptr);
+    json["culprits"].back()["gain"] = i < what_if.asked.size() ? Json(what_if.asked[i].gain) : Json(nullptr);
+    json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone) : Json(nullptr);
   }
   json["what_if"] = what_if_json(what_if);
   json["waits"] = waits_json(view);
