@@ -2,6 +2,7 @@
 
 #include "analysis/match/both_sinks.h"
 #include "analysis/pieces/work_source.h"
+#include "plugin/answer/cpu_causes.h"
 
 #include <algorithm>
 #include <functional>
@@ -122,6 +123,7 @@ void Answer::judge_calls(const RecordSource& source) {
   judge_.steps = told_.is_there() ? &told_.marks : nullptr;
   view_.are_steps_told = told_.is_there();
   detection_ = detect::detect(source, judge_);
+  explain_by_cpu_times(source, options_.jobs, view_, detection_);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
   if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>())) number_steps(told_.numbers);
