@@ -31,7 +31,7 @@ std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
   thread.reads_at_entry = true;
   close_gates(thread);
   const auto period = static_cast<std::uint64_t>(static_cast<double>(kReadingPeriodNs) * ticks_per_ns);
-  return std::max(period, 2 * hooks::kCpuReadingShare * cost);
+  return std::max(period, 3 * hooks::kCpuReadingShare * cost);
 }
 
 }  // namespace
@@ -45,6 +45,8 @@ void begin_pulses(MpiThread& thread) noexcept {
 
 void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
   const double rate = ticks_per_ns(thread.use_tsc, leave_ticks);
+  const bool ends_a_reading = leave_ticks < thread.next_reading_ticks && leave_ticks < thread.next_letter_ticks;  // of read_at_entry()
+  if (ends_a_reading) (void)hooks::read_cpu();
   if (leave_ticks >= thread.next_reading_ticks) thread.next_reading_ticks = leave_ticks + read_at_return(thread, rate);
   if (leave_ticks >= thread.next_letter_ticks) {
     thread.next_letter_ticks = leave_ticks + static_cast<std::uint64_t>(static_cast<double>(g_letters()) * rate);
@@ -54,7 +56,9 @@ void pulse(MpiThread& thread, std::uint64_t leave_ticks) noexcept {
 
 void read_at_entry(MpiThread& thread) noexcept {
   thread.reads_at_entry = false;
-  if (thread.active_frame == 0) (void)hooks::read_cpu();  // else MPI calls itself: the reading would be in a call
+  if (thread.active_frame != 0) return;  // MPI calls itself, or a callback does: the reading would be in a call
+  (void)hooks::read_cpu();
+  thread.next_pulse_ticks = 0;
 }
 
 void set_letter_pulse(LetterPulse letters) noexcept { g_letters = letters; }

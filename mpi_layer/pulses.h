@@ -7,13 +7,13 @@
 /// What a thread does now and then, after a recorded call has returned: letters to rank 0 (step_control.h), and readings of its CPU time
 /// (core/hooks/cpu_readings.h). The path of each call has one comparison for all of it (MpiThread::next_pulse_ticks).
 ///
-/// Readings come in pairs: when the first call of a period returns, and when the next call begins. Between the two the thread was in the
-/// program; from the second to the next return it was in MPI. A second reading costs no instruction of other calls: the first one closes
-/// the thread's gates, so that the next call takes the slow way in (enter_slowly), which reads and opens them again.
+/// Readings come in threes: when the first call of a period returns, when the next call begins, and when that call returns. Between the first
+/// two the thread was in the program, between the last two in MPI. None costs an instruction of other calls: the first one closes the
+/// thread's gates, so that the next call takes the slow way in (enter_slowly), which reads, opens them again, and makes a pulse due.
 namespace megascope::mpi {
 
-/// Two readings a period. Longer where they would cost more than their share (hooks::kCpuReadingShare).
-inline constexpr std::uint64_t kReadingPeriodNs = 20'000'000;
+/// Three readings a period. Longer where they would cost more than their share (hooks::kCpuReadingShare).
+inline constexpr std::uint64_t kReadingPeriodNs = 30'000'000;
 
 /// Of a new thread: its first pulse is due at once.
 void begin_pulses(MpiThread& thread) noexcept;

@@ -14,7 +14,8 @@ namespace megascope::cpu {
 namespace {
 
 constexpr std::size_t kNoStep = ~std::size_t{0};
-constexpr double kAllInside = 0.999;  ///< of an interval: reading takes a microsecond
+constexpr double kReadingNs = 10'000;  ///< outside of a call, where a reading is taken before it and after it
+constexpr double kAlmostNone = 0.001;  ///< of an interval
 
 constexpr double kMostCount = 1e18;   ///< 30 years in ns
 
@@ -145,21 +146,42 @@ class RankTimes {
   }
 
   static bool is_outside(double inside_ns) { return inside_ns == 0.0; }
-  static bool is_inside(double wall_ns, double inside_ns) { return inside_ns >= kAllInside * wall_ns; }
+  static bool is_inside(double wall_ns, double inside_ns) { return wall_ns - inside_ns <= std::max(kReadingNs, kAlmostNone * wall_ns); }
 
-  /// What is charged to a part of an interval: of the whole as much as the part's usual rate, times its length, is of that of both parts.
-  static CpuSums part_of(const CpuSums& all, const CpuSums& usual, const CpuSums& other_usual, double wall_ns, double other_ns) {
-    const auto share = [&](double CpuSums::* what, bool is_time) {
-      const auto weight = [what](const CpuSums& sums, double length_ns) {
-        return length_ns * (sums.wall_ns > 0 ? sums.*what / sums.wall_ns : 0.0);
-      };
-      const double mine = weight(usual, wall_ns);
-      const double both = mine + weight(other_usual, other_ns);
-      double value = all.*what * (both > 0 ? mine / both : wall_ns / std::max(wall_ns + other_ns, 1.0));
-      if (is_time) value = std::clamp(value, std::min(all.*what, std::max(0.0, all.*what - other_ns)), std::max(wall_ns, all.*what - other_ns));
-      return value;
+  static bool is_measured(double wall_ns, double inside_ns) { return is_outside(inside_ns) || is_inside(wall_ns, inside_ns); }
+
+  /// What is charged to the part outside, of `all` of an interval. usual, other_usual: the same of measured intervals outside and inside.
+  static double outside_of(double all, double usual, const CpuSums& outside, double other_usual, const CpuSums& inside, double outside_ns, double inside_ns) {
+    const double expected = outside.wall_ns > 0 ? outside_ns * usual / outside.wall_ns : 0.0;
+    const double other_expected = inside.wall_ns > 0 ? inside_ns * other_usual / inside.wall_ns : 0.0;
+    if (outside.wall_ns > 0 && inside.wall_ns > 0 && expected + other_expected > 0) return all * expected / (expected + other_expected);
+    if (outside.wall_ns > 0 && inside.wall_ns <= 0) return expected;
+    if (inside.wall_ns > 0 && outside.wall_ns <= 0) return all - other_expected;
+    return all * outside_ns / std::max(outside_ns + inside_ns, 1.0);
+  }
+
+  static double between(double value, double least, double most) { return std::clamp(value, least, std::max(least, most)); }
+
+  /// Divides what is charged to an interval. A thread is on a processor, or waits for one, or is blocked: neither part has more of the first two
+  /// than it is long.
+  static SplitSums split(const CpuSums& all, const SplitSums& usual, double outside_ns, double inside_ns) {
+    const auto estimate = [&](double CpuSums::* what) {
+      return outside_of(all.*what, usual.outside.*what, usual.outside, usual.inside.*what, usual.inside, outside_ns, inside_ns);
     };
-    return {wall_ns, share(&CpuSums::cpu_ns, true), share(&CpuSums::wait_ns, true), share(&CpuSums::switches, false)};
+    const double cpu_ns = between(estimate(&CpuSums::cpu_ns), std::max(0.0, all.cpu_ns - inside_ns), std::min(all.cpu_ns, outside_ns));
+    const double room_inside_ns = std::max(0.0, inside_ns - (all.cpu_ns - cpu_ns));
+    const double wait_ns = between(estimate(&CpuSums::wait_ns), std::max(0.0, all.wait_ns - room_inside_ns),
+                                   std::min(all.wait_ns, std::max(0.0, outside_ns - cpu_ns)));
+    const double switches = between(estimate(&CpuSums::switches), 0.0, all.switches);
+    return {{outside_ns, cpu_ns, wait_ns, switches}, {inside_ns, all.cpu_ns - cpu_ns, all.wait_ns - wait_ns, all.switches - switches}};
+  }
+
+  /// Of an interval.
+  static SplitSums divided(CpuSums all, const SplitSums& usual, double wall_ns, double inside_ns) {
+    all.wall_ns = wall_ns;
+    if (is_outside(inside_ns)) return {all, {}};
+    if (is_inside(wall_ns, inside_ns)) return {{}, all};
+    return split(all, usual, wall_ns - inside_ns, inside_ns);
   }
 
   static CpuSums scaled(const CpuSums& sums, double factor) {
@@ -174,7 +196,7 @@ class RankTimes {
       CpuSums sums = charged(segments_[first].interval);
       sums.wall_ns = wall_ns;
       all_ns += wall_ns;
-      if (!is_outside(inside_ns) && !is_inside(wall_ns, inside_ns)) return;
+      if (!is_measured(wall_ns, inside_ns)) return;
       measured_ns += wall_ns;
       (is_outside(inside_ns) ? usual.outside : usual.inside).add(sums);
     });
@@ -183,17 +205,14 @@ class RankTimes {
     double split_ns = 0.0;
     double in_steps_ns = 0.0;
     each_interval([&](std::size_t first, std::size_t end, double wall_ns, double inside_ns) {
-      const CpuSums all = charged(segments_[first].interval);
-      const double outside_ns = wall_ns - inside_ns;
-      const SplitSums sums{part_of(all, usual.outside, usual.inside, outside_ns, inside_ns),
-                           part_of(all, usual.inside, usual.outside, inside_ns, outside_ns)};
+      const SplitSums sums = divided(charged(segments_[first].interval), usual, wall_ns, inside_ns);
       result_.whole.add(sums);
       for (std::size_t i = first; i < end; ++i) {
         const Segment& segment = segments_[i];
         if (segment.step == kNoStep) continue;
         in_steps_ns += segment.wall_ns();
         if (end - first > 1) split_ns += segment.wall_ns();
-        result_.steps[segment.step].add(part(sums, segment, outside_ns, inside_ns));
+        result_.steps[segment.step].add(part(sums, segment, wall_ns - inside_ns, inside_ns));
       }
     });
     result_.interpolated_share = in_steps_ns > 0 ? split_ns / in_steps_ns : 0.0;
@@ -201,6 +220,7 @@ class RankTimes {
 
   /// Of an interval's sums the segment's part, by time.
   static SplitSums part(const SplitSums& sums, const Segment& segment, double outside_ns, double inside_ns) {
+    if (sums.outside.wall_ns == 0) return {{}, scaled(sums.inside, segment.wall_ns() / sums.inside.wall_ns)};
     const double out = outside_ns > 0 ? (segment.wall_ns() - segment.inside_ns) / outside_ns : 0.0;
     const double in = inside_ns > 0 ? segment.inside_ns / inside_ns : 0.0;
     return {scaled(sums.outside, out), scaled(sums.inside, in)};

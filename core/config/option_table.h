@@ -82,7 +82,7 @@
     "full") \
   X(cpu_time, bool, "MEGASCOPE_CPU_TIME", "1", "", Accepts::on_off(), "", \
     "Threads read their CPU time, how long they waited for a core, and how often they lost it: where steps begin and end, and " \
-    "every 20 ms in calls of MPI. Some us each, at most 0.05 % of the time.", \
+    "three times in 30 ms around calls of MPI. Some us each, at most 0.05 % of the time.", \
     "0") \
   X(step_start, Count, "MEGASCOPE_STEP_START", "0", "", Accepts::count(0, 1ULL << 62), "", \
     "The first step that is recorded, by the program's own number (megascope_step_begin). Step s is recorded if s >= START and " \

@@ -16,7 +16,7 @@ NO_SCHEDSTAT = sys.argv.pop(1)
 import faults_test as faults  # noqa: E402
 
 OF_ITSELF = {"slow_compute", "slow_host", "host_stall", "stage_imbalance", "input_imbalance"}  # a rank, and not who took its core
-EQUAL = 1.03  # CPU times of ranks with the same work
+EQUAL = 1.1  # CPU times of ranks with the same work, on cores and caches that they share
 
 
 class Cores(faults.Case):
@@ -32,6 +32,17 @@ class Cores(faults.Case):
 
     def usual_cpu_ns(self, rank):
         return statistics.median(step[1] for step in self.steps(rank)[faults.FROM:])
+
+    def wrongly_accused(self, found, ranks):
+        """Culprits that are slow by themselves, though they did not compute longer than the others in their steps."""
+        wrong = []
+        for culprit in found["culprits"]:
+            steps = slice(culprit["onset_step"], culprit["last_step"] + 1)
+            cpu_ns = [statistics.mean(step[1] for step in self.steps(rank)[steps]) for rank in range(ranks)]
+            others = [time for rank, time in enumerate(cpu_ns) if rank not in culprit["ranks"]] or [min(cpu_ns)]
+            if culprit["kind"] in OF_ITSELF and max(cpu_ns[rank] for rank in culprit["ranks"]) < EQUAL * statistics.median(others):
+                wrong.append(culprit)
+        return wrong
 
     def say_shared(self, text):
         """The report and the analysis say in one line which ranks share cores."""
@@ -50,7 +61,7 @@ class Cores(faults.Case):
                 if max(times) > EQUAL * min(times):
                     self.skip(f"the machine disturbed the ranks' CPU times: {[round(time / 1e6, 2) for time in times]} ms")
                 found = self.found()
-                self.assertEqual([one for one in found["culprits"] if one["kind"] in OF_ITSELF], [], found["verdict"])
+                self.assertEqual(self.wrongly_accused(found, 4), [], found["verdict"])
                 self.assertEqual(found["shared_cores"][0]["ranks"], [0, 1, 2, 3])
                 self.assertEqual(found["shared_cores"][0]["cores"], 2)
                 for rank in found["per_rank"]:
@@ -67,7 +78,7 @@ class Cores(faults.Case):
         cores = self.shared()
         self.play(4, "allreduce", "spin", 10_000, slow_rank=2, factor=1.3, cores=cores)
         found = self.found()
-        self.assertEqual([one for one in found["culprits"] if one["kind"] in OF_ITSELF and one["ranks"] != [2]], [], found["verdict"])
+        self.assertEqual(self.wrongly_accused(found, 4), [], found["verdict"])
 
     def test_without_schedstat_the_wait_is_not_known(self):
         cores = set(sorted(os.sched_getaffinity(0))[:2])

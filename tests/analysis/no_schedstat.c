@@ -16,6 +16,7 @@ static int is_hidden(const char* path) {
 }
 
 #define HIDING(function)                                                             \
+  __attribute__((visibility("default")))                                             \
   int function(const char* path, int flags, ...) {                                   \
     if (is_hidden(path)) {                                                           \
       errno = ENOENT;                                                                \

@@ -89,6 +89,16 @@ TEST(Preempted, RanksThatShareCoresAreOneCulprit) {
   EXPECT_NEAR(detection.culprits[0].core_wait_ns, 20 * 23e6, 1);
 }
 
+/// Where it is not clear in which part it waited, that it computes longer would have to be seen.
+TEST(Preempted, OfRanksThatShareCoresWaitsInMpiCount) {
+  const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 11}, 8), rank_that(2, {.cpu = 10}, 8), rank_that(3, {.cpu = 10}, 8)};
+  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}, {kFourOnTwo}).culprits[0].cause, Cause::kPreempted);
+  EXPECT_EQ(judged(times, {culprit({1}, 1.1)}).culprits[0].cause, Cause::kSlowCompute) << "they share none";
+  const std::vector<RankCpu> sleeping = {rank_that(0, {.cpu = 10}, 8), rank_that(1, {.cpu = 10, .sleep = 5}, 8), rank_that(2, {.cpu = 10}, 8),
+                                         rank_that(3, {.cpu = 10}, 8)};
+  EXPECT_EQ(judged(sleeping, {culprit({1}, 1.5)}, {kFourOnTwo}).culprits[0].cause, Cause::kSlowCompute) << "it sleeps";
+}
+
 /// A poll that yields waits for a core with nothing to do: what happens in MPI explains no work.
 TEST(Preempted, WaitingInMpiExplainsNoWork) {
   const auto detection = judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 13}, /*wait_in_mpi=*/9)}, {culprit({1}, 1.3)});
