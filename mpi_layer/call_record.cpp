@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mpi_layer/intercept.h"
+#include "mpi_layer/pulses.h"
 
 namespace megascope::mpi {
 
@@ -61,7 +62,7 @@ void write_rare(MpiThread& thread, CallRecord call, std::uint64_t leave_ticks, i
   const Word stored = std::min<std::uint64_t>(duration, kLongDuration);
   buffer.commit(detail::encode_call(buffer.cursor(), call, stored, buffer.base_ticks(), thread.staged_words != 0));
   write_staged(thread);
-  if (leave_ticks >= thread.next_pulse_ticks && call.depth == 0) g_pulse(thread, leave_ticks);
+  if (leave_ticks >= thread.next_pulse_ticks && call.depth == 0) pulse(thread, leave_ticks);
 }
 
 }  // namespace megascope::mpi

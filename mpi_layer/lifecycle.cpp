@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/scarce_memory.h"
+#include "core/hooks/cpu_readings.h"
 #include "core/lifecycle/runtime.h"
 #include "mpi_layer/all_ranks.h"
 #include "mpi_layer/board.h"
@@ -200,6 +201,7 @@ void record_end(Interface interface) noexcept {
 
 /// Others may come much later: what waits for them is not the application's work, and what they tell then is still recorded.
 void end_calls(Recorder& active, Interface interface) noexcept {
+  (void)hooks::read_cpu();
   const OwnTime own(active);
   record_end(interface);
   if (g_step_control != nullptr) g_step_control->finish();

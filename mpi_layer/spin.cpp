@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mpi_layer/pulses.h"
+
 namespace megascope::mpi::spin {
 
 using namespace encoding;
@@ -39,7 +41,7 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
   run.fact[2] = (run.fact[2] & Word{kWideComm} << 48) | run.busy_ticks;
   run.call[1] = (run.call[1] & ~Word{0xFFFFFFFF}) | duration;
   thread.buffer->pending().words[0] = run.first_word;
-  if (leave_ticks >= thread.next_pulse_ticks) g_pulse(thread, leave_ticks);  // who waits by testing writes no other call
+  if (leave_ticks >= thread.next_pulse_ticks) pulse(thread, leave_ticks);  // who waits by testing writes no other call
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "mpi_layer/abi.h"
 #include "mpi_layer/mpi_collective.h"
 #include "mpi_layer/own_errors.h"
+#include "mpi_layer/pulses.h"
 #include "mpi_layer/thread.h"
 #include "mpi_layer/twins.h"
 
@@ -39,13 +40,7 @@ void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcep
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
 
-void pulse(MpiThread& thread, std::uint64_t now_ticks) noexcept {
-  static const clock::Moment origin = clock::measure_moment(thread.use_tsc);
-  const auto ns = static_cast<double>(std::max<std::uint64_t>(clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
-  const double ticks_per_ns = now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
-  const std::uint64_t next_ns = g_step_control->pulse();
-  thread.next_pulse_ticks = now_ticks + static_cast<std::uint64_t>(static_cast<double>(next_ns) * ticks_per_ns);
-}
+std::uint64_t carry_letters_of_pulse() noexcept { return g_step_control->pulse(); }
 
 void complain(const char* what, const char* reason = "") noexcept {
   without_throwing([&] { runtime().complain(std::string(what) + reason); }, [] {});  // without memory unsaid
@@ -185,7 +180,7 @@ void StepControl::at_boundary() noexcept {
   if (started_ >= 1 && test(round(started_ - 1))) hear(started_ - 1);
   if (is_broken_ || !start(false)) return stop("MPI failed, or memory ran out");
   if (mail_ && !is_mail_broken_) is_mail_broken_ = !mail_->progress();
-  if (mail_ && t_thread->is_initialized) t_thread->next_pulse_ticks = 0;  // who has a request now is in a hurry
+  if (mail_ && t_thread->is_initialized) hasten_letters(*t_thread);  // who has a request now is in a hurry
   (void)test(round(started_ - 1));  // lets MPI go on
   port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
 }
@@ -338,7 +333,7 @@ void open_step_control(Collective* world, const ControlPlan& plan, int thread_le
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
   if (!plan.has_letters) return;
-  open_pulses(&pulse);
+  set_letter_pulse(&carry_letters_of_pulse);
   hooks::set_reply_follower(&follow_reply);
 }
 

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "core/hooks/hooks.h"
 #include "mpi_layer/abi.h"
 #include "mpi_layer/no_memory.h"
+#include "mpi_layer/pulses.h"
 #include "mpi_layer/selection.h"
 
 namespace megascope::mpi {
@@ -48,7 +48,7 @@ MpiThread* make_thread(Recorder& recorder) noexcept {
   if (thread == nullptr) return nullptr;
   thread->buffer = buffer;
   thread->use_tsc = recorder.options().use_tsc;
-  thread->next_pulse_ticks = g_pulse != nullptr ? 0 : std::numeric_limits<std::uint64_t>::max();
+  begin_pulses(*thread);
   thread->staged = static_cast<encoding::Word*>(std::malloc(kInitialStagedCapacity * sizeof(encoding::Word)));
   thread->staged_capacity = thread->staged != nullptr ? kInitialStagedCapacity : 0;
   thread->is_initialized = true;
@@ -89,7 +89,6 @@ bool is_in(const MpiCode& code, std::uintptr_t address) {
 
 constinit std::atomic<Recorder*> g_recorder{nullptr};
 bool g_is_multithreaded = false;
-Pulse g_pulse = nullptr;
 constinit thread_local MpiThread* t_thread = &g_closed_thread;
 
 void open_recording(Recorder& recorder, bool is_multithreaded) {
@@ -99,8 +98,6 @@ void open_recording(Recorder& recorder, bool is_multithreaded) {
   g_recorder.store(&recorder, std::memory_order_release);
   hooks::set_window_follower(&follow_window);
 }
-
-void open_pulses(Pulse pulse) noexcept { g_pulse = pulse; }
 
 void follow_window(bool) noexcept {
   const std::lock_guard lock(g_threads_mutex);
@@ -130,11 +127,11 @@ void set_gates(std::uint8_t gate) noexcept {
 namespace {
 
 /// The thread's records go where those of the process go (hooks::is_kept), and its gate is open from then on. Returns the gate.
-std::uint8_t open_gate(MpiThread& thread, unsigned index) noexcept {
-  thread.run.fn = Fn::kNone;  // calls in a row are of one window
+std::uint8_t open_gate(MpiThread& thread, unsigned index, bool was_closed_to_read) noexcept {
+  if (!was_closed_to_read) thread.run.fn = Fn::kNone;  // calls in a row are of one window
   for (;;) {
     const bool is_kept = hooks::is_kept();
-    thread.buffer->keep(is_kept);
+    if (thread.buffer->keep(is_kept)) thread.run.fn = Fn::kNone;
     const std::lock_guard lock(g_threads_mutex);
     if (is_kept != hooks::is_kept()) continue;  // it has changed meanwhile, and the gate was closed for it before this
     const std::uint8_t gate = g_gate.load(std::memory_order_relaxed);
@@ -156,11 +153,15 @@ bool enter_slowly(Interface interface, std::uint8_t selected) noexcept {
     t_thread = thread;
   }
   if (thread->buffer == nullptr || !thread->buffer->is_usable()) return false;  // a forked child; memory ran out
+  const bool was_closed_to_read = thread->reads_at_entry;
+  if (was_closed_to_read) read_at_entry(*thread);
   const auto index = static_cast<unsigned>(interface);
   std::uint8_t gate = std::atomic_ref(thread->gate[index]).load(std::memory_order_relaxed);
   if (gate == 0) {
-    active->note_interface(static_cast<std::uint8_t>(1U << index));
-    gate = open_gate(*thread, index);
+    const auto bit = static_cast<std::uint8_t>(1U << index);
+    if ((thread->interfaces_noted & bit) == 0) active->note_interface(bit);
+    thread->interfaces_noted = static_cast<std::uint8_t>(thread->interfaces_noted | bit);
+    gate = open_gate(*thread, index, was_closed_to_read);
   }
   return (gate & selected) != 0;
 }

@@ -34,6 +34,10 @@ struct MpiThread {
   EventBuffer* buffer;
   std::uint64_t busy_ticks;     ///< in recorded calls so far
   std::uint64_t next_pulse_ticks;  ///< a pulse is due after the first call that returns then; the greatest number: never
+  std::uint64_t next_letter_ticks;   ///< what the pulse is for (pulses.h)
+  std::uint64_t next_reading_ticks;
+  bool reads_at_entry;       ///< the next call that is looked at begins with a reading of the CPU time; gates are closed until then
+  std::uint8_t interfaces_noted;  ///< bits, as Recorder::note_interface
   std::uint64_t comm_generation;
   std::uint64_t type_generation;
   std::uint64_t file_generation;
@@ -131,11 +135,6 @@ void set_gates(std::uint8_t gate) noexcept;
 /// Records are kept from now on, or not (hooks::WindowFollower): each thread does so at its next call, which looks at
 /// hooks::is_kept().
 void follow_window(bool is_kept) noexcept;
-/// What threads do when a pulse is due: sets next_pulse_ticks. nullptr: they have none.
-using Pulse = void (*)(MpiThread& thread, std::uint64_t now_ticks) noexcept;
-extern Pulse g_pulse;
-/// Before open_recording().
-void open_pulses(Pulse pulse) noexcept;
 /// nullptr when not recording.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }

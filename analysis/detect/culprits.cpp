@@ -33,7 +33,7 @@ class Namer {
  private:
   void name_unit(const SlowUnit& unit) {
     add(cause_of(unit), unit.ranks, unit.finding);
-    culprits_.back().balance_factor = unit.balance_factor > 1.0 ? unit.balance_factor : culprits_.back().factor;
+    if (unit.balance_factor > 1.0) culprits_.back().balance_factor = unit.balance_factor;
     if (culprits_.back().cause == Cause::kInputImbalance) culprits_.back().balance_factor = 1.0;  // operations of the same type tell
     if (unit.kind == Together::kReplica) culprits_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (culprits_.back().cause == Cause::kStageImbalance) culprits_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
@@ -152,6 +152,7 @@ class Namer {
     std::sort(culprit.ranks.begin(), culprit.ranks.end());
     culprit.hosts.assign(hosts.begin(), hosts.end());
     culprit.factor = std::exp(finding.excess);
+    culprit.balance_factor = culprit.factor;
     culprit.onset_step = static_cast<std::int32_t>(finding.onset);
     culprit.last_step = static_cast<std::int32_t>(finding.last);
     culprit.active_steps = static_cast<std::int32_t>(finding.active_steps);

@@ -121,7 +121,7 @@ def text_has_the_slowdown_of_json(output):
 
 @rule
 def text_has_the_loss_of_json(output):
-    """What was lost is one number."""
+    """What was lost is one number, in the text and in `loss.total`."""
     match, loss = re.search(r"slower than usual cost ([\d.]+) % of the run", output.flat), output.answer.get("loss")
     if match and (not loss or not agrees(match[1], 100 * loss["total"])):
         yield f"the text says that {match[1]} % were lost, the JSON {loss and percent(loss['total'])}"

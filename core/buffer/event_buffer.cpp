@@ -254,12 +254,13 @@ void EventBuffer::release() noexcept {
   discard_ = nullptr;
 }
 
-void EventBuffer::keep(bool is_kept) noexcept {
+bool EventBuffer::keep(bool is_kept) noexcept {
   const std::lock_guard lock(mutex_);
   const bool was_kept = aside_.chunk == nullptr;
-  if (is_kept == was_kept || is_ended_ || !is_usable()) return;
+  if (is_kept == was_kept || is_ended_ || !is_usable()) return false;
   if (is_kept) take_back();
   else if (chunk_ != discard_) set_aside();
+  return true;
 }
 
 /// A reader of the chunk finds that the thread is in no call that is known.

@@ -64,8 +64,8 @@ class EventBuffer {
   Profile profile_so_far();
 
   /// Of the owning thread: are records from now on part of the trace, or do they only feed the profile? Costs a lock where that
-  /// changes. What is written while they are not is no loss.
-  void keep(bool is_kept) noexcept;
+  /// changes; returns whether it did. What is written while they are not is no loss.
+  bool keep(bool is_kept) noexcept;
 
  private:
   friend class Recorder;

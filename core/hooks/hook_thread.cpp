@@ -66,7 +66,7 @@ void set_gate(std::uint8_t gate) noexcept {
 
 std::uint8_t gate_where(bool is_kept) noexcept {
   const std::uint8_t all = g_all.load(std::memory_order_relaxed);
-  const auto here = is_kept ? all : static_cast<std::uint8_t>(all & (kRegions | kSteps));
+  const auto here = is_kept ? all : static_cast<std::uint8_t>(all & (kRegions | kSteps | kCpu));
   return static_cast<std::uint8_t>(here | g_beside.load(std::memory_order_relaxed));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/clock.h"
+#include "core/base/thread_cpu.h"
 #include "core/buffer/event_buffer.h"
 #include "core/record/hook_words.h"
 
@@ -19,7 +20,17 @@ inline constexpr std::uint8_t kSteps = 8;    ///< steps are followed: always whi
 
 inline constexpr std::uint8_t kDetails = 32; ///< numbers and colors that ranges are given
 
+inline constexpr std::uint8_t kCpu = 64;     ///< CPU time is read (cpu_readings.h)
 inline constexpr std::uint8_t kPlain = 16;   ///< of a thread only: regions are recorded, and the clock is the TSC
+
+/// What a thread has read of its CPU time.
+struct CpuState {
+  ThreadCpuReader reader;
+  ThreadCpu last;               ///< valid where has_last
+  bool has_last;
+  std::uint64_t boundary_ticks; ///< of the last reading at a step's boundary
+  std::uint64_t cost_ticks;     ///< of one reading
+};
 
 /// Lies in memory that a forked child sees zeroed: there its gate is closed.
 struct HookThread {
@@ -34,6 +45,7 @@ struct HookThread {
   EventBuffer* buffer;
   RegionId open[kMostOpen];  ///< outermost first
   std::int64_t step;       ///< that the thread began last
+  CpuState cpu;
 };
 
 /// The thread's gate; others may close it.

@@ -8,6 +8,7 @@
 
 #include "core/base/scarce_memory.h"
 #include "core/buffer/recorder.h"
+#include "core/hooks/cpu_readings.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
 #include "core/record/user_regions.h"
@@ -271,6 +272,7 @@ void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexc
   }
   count_refusals_in(&recorder);
   set_window(window);
+  if ((gate & kCpu) != 0) prepare_cpu_readings();
   open_threads(&recorder, static_cast<std::uint8_t>(gate | kSteps));
   keep(window.has_all());
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/hooks/cpu_readings.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/refusals.h"
 #include "core/hooks/requests.h"
@@ -54,12 +55,16 @@ void begin_step(std::int64_t step) noexcept {
   HookThread* thread = thread_for(kSteps);
   if (thread == nullptr) return;
   if (step < 0) return refuse(LossCause::kRefused, "a step has a negative number");
-  if (is_in_step(*thread)) leave(step_region());
+  if (is_in_step(*thread)) {
+    leave(step_region());
+    read_cpu_at_boundary();
+  }
   if (step <= thread->step) refuse(LossCause::kUnbalanced, "a step began that does not follow the one before: steps should count up");
   thread->step = step;
   g_step.store(step, std::memory_order_relaxed);
   if (const StepFollower follower = g_follower.load(std::memory_order_acquire)) follower(step);
   keep(is_wanted(step));
+  read_cpu_at_boundary();
   const Number number{ValueName::kStep, step};
   enter(step_region(), {&number, 1});
   note_step_begin();
@@ -71,6 +76,7 @@ void end_step() noexcept {
   if (!is_in_step(*thread)) return refuse(LossCause::kUnbalanced, "a step ended on a thread on which none had begun");
   note_step_end();
   leave(step_region());
+  read_cpu_at_boundary();
 }
 
 }  // namespace megascope::hooks

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/node_cpus.h"
 #include "core/record/ids.h"
 
 namespace megascope {
@@ -243,6 +244,7 @@ struct ProcessInfo {
   std::vector<std::string> unrecorded;  ///< procedures that were called and cannot be recorded: "mpi_send_f08_"
   bool has_message_gaps = false;     ///< recording was off for some messages: their order says nothing
   std::uint64_t overhead_ticks = 0;  ///< time the library itself spent outside of the per-call path
+  NodeCpus cpus;  ///< as they were when recording began; cores empty: not recorded
 };
 
 /// A place in the program from which MPI was called. Where symbols have been looked up, function, file and line are set.

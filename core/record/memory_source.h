@@ -19,6 +19,7 @@ class MemorySource final : public RecordSource {
   struct Process {
     ProcessDefinitions definitions;
     std::vector<std::vector<OwnedCall>> locations;  ///< calls in order of entry, by LocationId
+    std::vector<std::vector<Point>> points = {};    ///< in order of time, by LocationId; may be shorter
   };
 
   explicit MemorySource(std::int32_t world_size) : world_size_(world_size) {}
@@ -39,6 +40,10 @@ class MemorySource final : public RecordSource {
   std::unique_ptr<CallStream> calls(std::int32_t rank, LocationId location) const override {
     return std::make_unique<Stream>(processes_.at(rank).locations.at(location));
   }
+  std::unique_ptr<PointStream> points(std::int32_t rank, LocationId location) const override {
+    const auto& all = processes_.at(rank).points;
+    return location < all.size() ? std::make_unique<Points>(all[location]) : nullptr;
+  }
   std::int64_t start_realtime_ns() const override { return start_realtime_ns_; }
   std::uint64_t end_ns() const override { return end_ns_; }
   void set_start_realtime_ns(std::int64_t time_ns) { start_realtime_ns_ = time_ns; }
@@ -58,6 +63,20 @@ class MemorySource final : public RecordSource {
 
    private:
     const std::vector<OwnedCall>& calls_;
+    std::size_t index_ = 0;
+  };
+
+  class Points final : public PointStream {
+   public:
+    explicit Points(const std::vector<Point>& points) : points_(points) {}
+    bool next(Point& point) override {
+      if (index_ == points_.size()) return false;
+      point = points_[index_++];
+      return true;
+    }
+
+   private:
+    const std::vector<Point>& points_;
     std::size_t index_ = 0;
   };
 

@@ -90,6 +90,7 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name == kPropertyInterface) info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
   else if (name == kPropertyUnrecorded) info.unrecorded.push_back(std::move(value));
   else if (name == kPropertyParallel) return add_parallel(value, info);
+  else if (name == kPropertyCpus) return parse(value, info.cpus);
   else if (name == kPropertyMessageGaps) info.has_message_gaps = true;
   else return false;
   return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/record/cpu_reading.h"
 #include "core/record/decode_words.h"
 #include "core/record/hook_words.h"
 
@@ -164,7 +165,7 @@ std::uint64_t HookDecoder::add_all_to(Profile& profile) {
         break;
       case HookRecord::Kind::kPoint:
         add_range(record, profile);
-        ++count;
+        count += is_cpu_counter(record.point) ? 0 : 1;
     }
   }
 }

@@ -34,7 +34,7 @@ class HookDecoder {
   /// False at the chunk's end.
   bool next(HookRecord& record);
   /// Adds the regions that end in the chunk to a profile, those that began in an earlier one too. Returns how many records
-  /// there were: a region counts once.
+  /// of the program there were: a region counts once, readings of CPU times do not.
   std::uint64_t add_all_to(Profile& profile);
   std::uint64_t damaged_count() const { return damaged_count_; }
 

@@ -107,6 +107,7 @@ inline constexpr char kPropertyClockDomain[] = "clock_domain";
 inline constexpr char kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property each
 inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property each
 inline constexpr char kPropertyParallel[] = "parallel";  ///< "<name> <index> <size>"; one property a dimension, the last counts
+inline constexpr char kPropertyCpus[] = "cpus";  ///< megascope::to_text(NodeCpus)
 inline constexpr char kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
 inline encoding::Word* first_word(ChunkHeader* chunk) { return reinterpret_cast<encoding::Word*>(chunk + 1); }

@@ -45,6 +45,7 @@ std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
   all.push_back(encode_property(kPropertyWorld, info.world));
   all.push_back(encode_property(kPropertyParentWorld, info.parent_world));
   all.push_back(encode_property(kPropertyClockDomain, info.clock_domain));
+  if (info.cpus.is_known()) all.push_back(encode_property(kPropertyCpus, to_text(info.cpus)));
   for (const ClockSample& sample : info.clock_samples) all.push_back(encode(sample));
   return all;
 }

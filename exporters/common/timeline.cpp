@@ -1,5 +1,7 @@
 #include "exporters/common/timeline.h"
 
+#include "core/record/cpu_reading.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +20,7 @@ void Timeline::Cursor::fetch() {
 
 void Timeline::Cursor::fetch_point() {
   is_told = false;
-  has_point = points != nullptr && points->next(point);
+  has_point = points != nullptr && next_of_program(*points, point);
 }
 
 bool Timeline::Cursor::leaves_next() const {

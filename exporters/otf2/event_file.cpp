@@ -1,5 +1,6 @@
 #include "exporters/otf2/event_file.h"
 
+#include "core/record/cpu_reading.h"
 #include "core/record/file_fact.h"
 #include "exporters/otf2/vocabulary.h"
 
@@ -47,7 +48,7 @@ EventFile::~EventFile() {
 
 OTF2_ErrorCode EventFile::write(CallStream& calls, PointStream* points, const ThreadTeam& team,
                                 const std::function<void(std::uint64_t)>& progress) {
-  points_ = points != nullptr && points->next(point_) ? points : nullptr;
+  points_ = points != nullptr && next_of_program(*points, point_) ? points : nullptr;
   for (Call call; !calls_.have_failed() && calls.next(call);) {
     add_points_until(call.enter_ns, team);
     begin_thread(call.enter_ns, team);
@@ -77,7 +78,7 @@ void EventFile::add_points_until(std::uint64_t time_ns, const ThreadTeam& team) 
     begin_thread(point_.time_ns, team);
     leave_before(point_.time_ns);
     add(point_);
-    if (!points_->next(point_)) points_ = nullptr;
+    if (!next_of_program(*points_, point_)) points_ = nullptr;
   }
 }
 

@@ -1,6 +1,8 @@
 #include "core/base/text.h"
+#include "exporters/report/cpu_rows.h"
 #include "exporters/report/places.h"
 #include "exporters/report/run_report.h"
+#include "exporters/report/shared_cores_json.h"
 #include "exporters/report/shares.h"
 #include "exporters/report/text_sections.h"
 
@@ -111,6 +113,18 @@ Json launcher_facts(const RunReport& report) {
   return all;
 }
 
+/// null: not read, or not reported by the kernel.
+Json cpu_seconds(const RankRow& rank, std::uint64_t time_ns, bool is_known) {
+  return rank.cpu.readings != 0 && is_known ? Json(seconds(time_ns)) : Json(nullptr);
+}
+
+Json cpus_json(const NodeCpus& cpus) {
+  if (!cpus.is_known()) return nullptr;
+  return {{"cores", cpus.cores}, {"processors", cpus.processors}, {"node_cores", cpus.node_cores},
+          {"node_processors", cpus.node_processors},
+          {"granted_processors", cpus.granted_milli == 0 ? Json(nullptr) : Json(cpus.granted())}};
+}
+
 Json per_rank(const RunReport& report) {
   Json all = Json::array();
   for (const RankRow& rank : report.ranks) {
@@ -127,7 +141,12 @@ Json per_rank(const RunReport& report) {
                    {"overhead_s", seconds(rank.overhead_ns)},
                    {"trace_bytes", rank.trace_bytes},
                    {"end_state", end_state_name(rank.end_state)},
-                   {"solo", rank.is_solo}});
+                   {"solo", rank.is_solo},
+                   {"cpu_s", cpu_seconds(rank, rank.cpu.cpu_ns, true)},
+                   {"core_wait_s", cpu_seconds(rank, rank.cpu.wait_ns, rank.cpu.has_wait)},
+                   {"involuntary_switches", rank.cpu.readings != 0 ? Json(rank.cpu.switches) : Json(nullptr)},
+                   {"cpu_readings", rank.cpu.readings},
+                   {"cpus", cpus_json(rank.cpus)}});
   }
   return all;
 }
@@ -271,6 +290,7 @@ Json object_of(const RunReport& report) {
   json["files"] = files(report);
   json["places"] = places(report);
   json["per_rank"] = per_rank(report);
+  json["shared_cores"] = shared_cores_json(shared_cores_of(report));
   json["end_states"] = end_states(report);
   json["open_ends"] = open_ends(report);
   json["message_sizes"] = histogram(report.message_sizes, "messages");

@@ -7,7 +7,7 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 5;
+constexpr std::uint64_t kFormat = 6;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -28,6 +28,11 @@ struct Writer {
   }
   void text(const std::string& value) {
     out.text(std::string_view(value).substr(0, kMaxTextBytes));
+  }
+  /// Of ascending numbers; nothing where their list is too long for a text.
+  void numbers(const std::vector<std::uint32_t>& values) {
+    const std::string list = number_list(values);
+    out.text(list.size() <= kMaxTextBytes ? std::string_view(list) : std::string_view());
   }
   template <class Rows, class Row>
   void rows(const Rows& values, std::size_t, Row row) {
@@ -54,6 +59,9 @@ struct Reader {
     value = static_cast<E>(in.bounded(static_cast<std::uint64_t>(last)));
   }
   void text(std::string& value) { value = in.text(kMaxTextBytes); }
+  void numbers(std::vector<std::uint32_t>& values) {
+    if (!parse_number_list(in.text(kMaxTextBytes), values)) in.fail();
+  }
   template <class Rows, class Row>
   void rows(Rows& values, std::size_t limit, Row row) {
     values.clear();
@@ -91,6 +99,20 @@ constexpr auto fact_row = [](auto& codec, auto& row) {
   codec.text(row.name);
   codec.text(row.value);
 };
+constexpr auto cpu_rows = [](auto& codec, auto& row) {
+  codec.number(row.cpu.cpu_ns);
+  codec.number(row.cpu.wait_ns);
+  codec.number(row.cpu.switches);
+  codec.number(row.cpu.readings);
+  codec.number(row.cpu.has_wait);
+  codec.numbers(row.cpus.cores);
+  codec.number(row.cpus.processors);
+  codec.number(row.cpus.node_cores);
+  codec.number(row.cpus.node_processors);
+  codec.number(row.cpus.granted_milli);
+  codec.text(row.cpus.group);
+  codec.number(row.cpus.has_core_wait);
+};
 constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.signed_number(row.world_rank);
   codec.number(row.node);
@@ -105,6 +127,7 @@ constexpr auto rank_row = [](auto& codec, auto& row) {
   codec.number(row.trace_bytes);
   codec.choice(row.end_state, EndState::kRecovered);
   codec.number(row.is_solo);
+  cpu_rows(codec, row);
 };
 constexpr auto file_row = [](auto& codec, auto& row) {
   codec.text(row.name);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/base/node_cpus.h"
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
+#include "core/record/cpu_reading.h"
 #include "core/record/definitions.h"
 #include "core/record/profile.h"
 
@@ -116,6 +118,8 @@ struct RankRow {
   std::uint64_t trace_bytes = 0;
   EndState end_state = EndState::kRunning;
   bool is_solo = false;
+  CpuTotals cpu = {};              ///< of all threads
+  NodeCpus cpus = {};              ///< of the main thread when recording began; not known where cores is empty
 
   bool operator==(const RankRow&) const = default;
 };

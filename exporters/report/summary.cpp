@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 #include "core/record/user_regions.h"
+#include "exporters/report/cpu_rows.h"
 #include "exporters/report/places.h"
 
 #include <algorithm>
@@ -280,6 +281,8 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   rank.trace_bytes = facts.trace_bytes;
   rank.end_state = info.end_state;
   rank.is_solo = info.is_solo || facts.is_solo;
+  rank.cpu = facts.cpu;
+  rank.cpus = info.cpus;
   report.ranks = {rank};
   report.pending = facts.pending;
   report.pending_count = report.pending.size();
@@ -331,6 +334,7 @@ RunReport summarize_run(const RecordSource& source, const std::string& version,
     RankFacts facts;
     facts.version = version;
     fold(source, world_ranks[i], profile, facts.pending, progress);
+    facts.cpu = cpu_totals_of(source, world_ranks[i]);
     if (i < trace_bytes.size()) facts.trace_bytes = trace_bytes[i];
     const ProcessDefinitions& definitions = source.process(world_ranks[i]);
     facts.covers_all_calls = has_all_calls(definitions.losses);

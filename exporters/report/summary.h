@@ -22,6 +22,7 @@ struct RankFacts {
   std::uint64_t trace_bytes = 0;     ///< of the native trace on disk
   bool is_solo = false;              ///< the trace may not know yet
   bool covers_all_calls = true;      ///< the profile also has the calls that the trace lost
+  CpuTotals cpu;                     ///< of all threads
   std::vector<PendingRow> pending;   ///< since_ns and time_ns in ns
   std::vector<std::string> notes;
 };

@@ -1,6 +1,7 @@
 #include "exporters/report/text_sections.h"
 
 #include "core/base/text.h"
+#include "exporters/report/cpu_rows.h"
 #include "exporters/report/table.h"
 
 #include <fmt/format.h>
@@ -259,6 +260,7 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
                     fmt::format("outside of MPI rank {} works longest, the average rank {} less",
                                 shares.busiest_rank, percent_text(shares.imbalance))));
   }
+  for (const std::string& shared : shared_cores_texts(report)) append(lines, labelled("Cores", shared));
   const std::string verdict = report.verdict.empty() ? first_verdict(report, shares) : std::string();  // else the better one ends the report
   if (!verdict.empty()) append(lines, labelled("", verdict));
   return lines;

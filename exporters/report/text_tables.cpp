@@ -1,4 +1,5 @@
 #include "core/base/text.h"
+#include "exporters/report/cpu_rows.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 
@@ -90,6 +91,8 @@ Lines rank_section(const RunReport& report, const TimeShares& shares, const RowL
   std::vector<Table::Column> columns = {{"rank"}};
   if (is_with_nodes) columns.push_back({"node", Align::kLeft, is_with_matrix ? 8U : 24U});
   for (const char* title : {"in MPI", "share", "calls"}) columns.push_back({title});
+  const bool is_with_cpu = shows_cpu(report);
+  if (is_with_cpu) columns.insert(columns.end(), {{"CPU"}, {"for a core"}});
   for (std::int32_t rank = 0; is_with_matrix && rank < report.world_size; ++rank) {
     columns.push_back({fmt::format("to {}", rank)});
   }
@@ -101,6 +104,7 @@ Lines rank_section(const RunReport& report, const TimeShares& shares, const RowL
         rank->mpi_time_ns - std::min(rank->mpi_time_ns, rank->startup_ns);
     cells.insert(cells.end(),
                  {duration(in_mpi_ns), percent_text(mpi_share(*rank)), human_count(rank->calls)});
+    if (is_with_cpu) cells.insert(cells.end(), {cpu_cell(*rank), core_wait_cell(*rank)});
     for (std::int32_t to = 0; is_with_matrix && to < report.world_size; ++to) {
       cells.push_back(short_bytes(pair_bytes(report, rank->world_rank, to)));
     }
@@ -110,6 +114,7 @@ Lines rank_section(const RunReport& report, const TimeShares& shares, const RowL
                           ? fmt::format("Ranks with the least and the most time in MPI, {} of {}",
                                         limits.ranks, report.ranks.size())
                           : "Ranks";
+  if (is_with_cpu) title += "; \"for a core\": runnable and without one";
   if (is_with_matrix) title += "; on the right bytes sent to each rank point to point";
   return titled(title, table);
 }

@@ -1,6 +1,7 @@
 #include "plugin/answer/answer.h"
 
 #include "analysis/match/both_sinks.h"
+#include "plugin/answer/cpu_causes.h"
 
 #include <algorithm>
 #include <functional>
@@ -66,6 +67,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (view_.has_operations) judge_operations();
+  else if (options_.has_replay && !detection_.culprits.empty()) confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
   place_culprits();
   pass_over_trifles();
@@ -111,6 +113,7 @@ void Answer::pass_over_trifles() {
   std::erase_if(detection_.culprits, [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
   const std::size_t trifles = before - detection_.culprits.size();
   if (trifles == 0) return;
+  replayed_.reset();  // it was of all of them
   detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
                                    " that cost less than 0.1 % of the run are not told.");
 }
@@ -121,13 +124,14 @@ void Answer::judge_calls(const RecordSource& source) {
   judge_.steps = told_.is_there() ? &told_.marks : nullptr;
   view_.are_steps_told = told_.is_there();
   detection_ = detect::detect(source, judge_);
+  explain_by_cpu_times(source, options_.jobs, view_, detection_);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
   if (told_.is_there() && std::ranges::is_sorted(told_.numbers, std::less_equal<>())) number_steps(told_.numbers);
 }
 
 void Answer::judge_operations() {
-  regions_.emplace(in_order(), tables_, groups_.indices, judge_);
+  regions_.emplace(run_, tables_, groups_.indices, judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
   number_steps(regions_->step_numbers());
   view_.are_steps_told = true;
@@ -140,6 +144,7 @@ void Answer::confirm() {
   constexpr double kSureCost = 0.02;  // of what others hide now
   const whatif::WhatIf& what_if = replay();
   if (!what_if.is_there() || what_if.asked.size() != detection_.culprits.size()) return;
+  if (!view_.has_operations && !what_if.limitations.empty()) return;  // steps that were not replayed, or waits that were cut
   std::vector<detect::Culprit> kept;
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
     detect::Culprit& culprit = detection_.culprits[i];
@@ -176,9 +181,16 @@ const whatif::WhatIf& Answer::replay() {
   whatif::WhatIfOptions options;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
-  if (regions_) {
+  pieces::RegionRun moved;
+  pieces::HiddenSync moved_hidden;
+  if (regions_ && causality_.violations_before == 0) {
     options.graph.regions = &regions_->run();
     options.graph.hidden = &regions_->hidden();
+  } else if (regions_ && !graph_) {
+    moved = pieces::read_regions(in_order(), tables_);
+    moved_hidden = pieces::find_hidden_sync(moved, groups_.indices);
+    options.graph.regions = &moved;
+    options.graph.hidden = &moved_hidden;
   }
   for (const detect::Culprit& culprit : detection_.culprits) options.asked.push_back(asked_for(culprit));
   if (!graph_) {

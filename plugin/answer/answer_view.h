@@ -1,9 +1,11 @@
 #pragma once
 
 #include "analysis/align/causality.h"
+#include "analysis/cpu/cpu_times.h"
 #include "analysis/detect/detect.h"
 #include "analysis/match/match.h"
 #include "analysis/waits/wait_analysis.h"
+#include "core/record/shared_cores.h"
 #include "core/record/source.h"
 
 #include <cstdint>
@@ -24,6 +26,8 @@ struct AnswerView {
   std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the causality pass; empty: of some it is not known
   bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are seldom seen in them
   bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that come back
+  std::vector<cpu::RankCpu> cpu = {};           ///< by index in world_ranks(); divided between outside and inside of MPI only where there are culprits
+  std::vector<SharedCores> shared_cores = {};
   std::vector<std::int64_t> step_numbers = {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }

@@ -17,6 +17,7 @@ using detect::Cause;
 using detect::Culprit;
 
 constexpr std::size_t kHostColumns = 40;
+constexpr std::size_t kReasonColumns = 120;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
@@ -63,6 +64,9 @@ std::string what_text(const Culprit& culprit) {
     case Cause::kStageImbalance:
       return fmt::format("pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica", group_text(culprit, "pp"), ranks,
                          culprit.factor);
+    case Cause::kPreempted:
+      return fmt::format("{}{} waited {} for a core: {}", ranks, place, duration(culprit.core_wait_ns),
+                         culprit.core_wait_reason.empty() ? "something else ran there" : report::printable(culprit.core_wait_reason, kReasonColumns));
     case Cause::kInputImbalance:
       if (!culprit.groups.contains("dp")) return fmt::format("work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks, culprit.factor);
       return fmt::format("the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",

@@ -1,9 +1,11 @@
+#include "exporters/report/shared_cores_json.h"
 #include "plugin/answer/collective_words.h"
 #include "plugin/cli/analyze_output.h"
 #include "plugin/cli/run_ends.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace megascope::cli {
@@ -90,12 +92,33 @@ Json path_json(const AnalyzeView& view) {
           {"functions_s", std::move(functions)}};
 }
 
+Json cpu_sums_json(const cpu::CpuSums& sums, bool has_wait) {
+  return {{"wall_s", seconds(sums.wall_ns)}, {"cpu_s", seconds(sums.cpu_ns)}, {"core_wait_s", has_wait ? Json(seconds(sums.wait_ns)) : Json(nullptr)},
+          {"involuntary_switches", sums.switches}};
+}
+
+/// null: the thread has no readings. outside, inside of MPI: null where they were not told apart.
+Json cpu_json(const AnalyzeView& view, std::int32_t world_rank) {
+  const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
+  if (rank == view.cpu.end() || !rank->has_readings()) return nullptr;
+  cpu::CpuSums all = rank->whole.outside;
+  all.add(rank->whole.inside);
+  Json json = cpu_sums_json(all, rank->has_wait);
+  const bool is_split = rank->whole.inside.wall_ns > 0;
+  json["outside"] = is_split ? cpu_sums_json(rank->whole.outside, rank->has_wait) : Json(nullptr);
+  json["inside"] = is_split ? cpu_sums_json(rank->whole.inside, rank->has_wait) : Json(nullptr);
+  json["readings"] = rank->reading_count;
+  json["measured_share"] = rank->measured_share;
+  json["interpolated_share"] = rank->interpolated_share;
+  return json;
+}
+
 Json ranks_json(const AnalyzeView& view) {
   Json ranks = Json::array();
   for (const analysis::RankWaits& rank : view.waits.ranks) {
     ranks.push_back({{"rank", rank.world_rank}, {"host", view.host(rank.world_rank)}, {"wall_s", seconds(rank.wall_ns)},
                      {"mpi_s", seconds(rank.mpi_ns)}, {"suffered_s", seconds(rank.suffered_ns)},
-                     {"caused_s", seconds(rank.caused_ns)}, {"critical_path_s", seconds(rank.path_ns)}});
+                     {"caused_s", seconds(rank.caused_ns)}, {"critical_path_s", seconds(rank.path_ns)}, {"cpu", cpu_json(view, rank.world_rank)}});
   }
   return ranks;
 }
@@ -116,6 +139,10 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
   json["evidence"] = {{"what", evidence.what}, {"rank", evidence.world_rank}, {"step", evidence.step},
                       {"begin_ns", evidence.begin_ns}, {"end_ns", evidence.end_ns}, {"observed_ns", evidence.observed_ns},
                       {"expected_ns", evidence.expected_ns}, {"peers", evidence.peer_count}};
+  if (culprit.cause == detect::Cause::kPreempted) {
+    json["core_wait_s"] = seconds(culprit.core_wait_ns);
+    json["core_wait_reason"] = culprit.core_wait_reason;
+  }
   return json;
 }
 
@@ -139,6 +166,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["waits"] = waits_json(view);
   json["critical_path"] = path_json(view);
   json["per_rank"] = ranks_json(view);
+  json["shared_cores"] = report::shared_cores_json(view.shared_cores);
   json["limits"] = answer::limits_of(view);
   json["import"] = import_json(import);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -2,11 +2,13 @@
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 #include "plugin/answer/collective_words.h"
+#include "plugin/answer/cpu_causes.h"
 #include "plugin/cli/analyze_output.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace megascope::cli {
@@ -60,19 +62,32 @@ void add_other_culprits(const AnalyzeView& view, Lines& lines) {
   append(lines, fmt::format("{} more that cost less than {} each are in --json.", untold, report::percent_text(kWorthTelling)), 0);
 }
 
+/// "12.5 s" of CPU, and of waiting for a core; "?": not known.
+std::vector<std::string> cpu_cells(const AnalyzeView& view, std::int32_t world_rank) {
+  const auto rank = std::ranges::find(view.cpu, world_rank, &cpu::RankCpu::world_rank);
+  if (rank == view.cpu.end() || !rank->has_readings()) return {"?", "?"};
+  const cpu::SplitSums& whole = rank->whole;
+  return {duration(whole.outside.cpu_ns + whole.inside.cpu_ns), rank->has_wait ? duration(whole.outside.wait_ns + whole.inside.wait_ns) : "?"};
+}
+
 void rank_table(const AnalyzeView& view, Lines& lines) {
   std::vector<const RankWaits*> ranks;
   for (const RankWaits& rank : view.waits.ranks) ranks.push_back(&rank);
   std::ranges::stable_sort(ranks, [](const RankWaits* a, const RankWaits* b) { return a->caused_ns > b->caused_ns; });
   const std::size_t shown = std::min(ranks.size(), kMostRanks);
-  Table table({{"rank", Table::Align::kLeft}, {"node", Table::Align::kLeft, kHostColumns}, {"suffered"}, {"caused"}, {"of all"},
-               {"in MPI"}, {"critical path"}});
+  std::vector<Table::Column> columns = {{"rank", Table::Align::kLeft}, {"node", Table::Align::kLeft, kHostColumns}, {"suffered"},
+                                        {"caused"}, {"of all"}, {"in MPI"}, {"critical path"}};
+  const bool is_with_cpu = answer::shows_cpu_times(view);
+  if (is_with_cpu) columns.insert(columns.end(), {{"CPU"}, {"for a core"}});
+  Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const RankWaits& rank = *ranks[i];
-    table.add({std::to_string(rank.world_rank), report::printable(view.host(rank.world_rank), kHostColumns),
-               duration(rank.suffered_ns), duration(rank.caused_ns),
-               percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)), percent(rank.mpi_ns, rank.wall_ns),
-               percent(rank.path_ns, view.waits.path.length_ns)});
+    std::vector<std::string> cells = {std::to_string(rank.world_rank), report::printable(view.host(rank.world_rank), kHostColumns),
+                                      duration(rank.suffered_ns), duration(rank.caused_ns),
+                                      percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)),
+                                      percent(rank.mpi_ns, rank.wall_ns), percent(rank.path_ns, view.waits.path.length_ns)};
+    if (is_with_cpu) std::ranges::move(cpu_cells(view, rank.world_rank), std::back_inserter(cells));
+    table.add(std::move(cells));
   }
   append(lines, shown < ranks.size() ? fmt::format("Who waits for whom: the {} ranks that cause most", shown) : "Who waits for whom", table);
 }
@@ -165,6 +180,10 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
   if (!ends.text.empty()) lines.emplace_back();
   append(lines, answer::verdict_text(view), 0);
   add_other_culprits(view, lines);
+  for (const std::string& sentence : answer::shared_cores_sentences(view)) {
+    lines.emplace_back();
+    append(lines, "Cores: " + sentence, 0);
+  }
   if (view.detection.step_count != 0 && !view.are_steps_told) {
     lines.emplace_back();
     append(lines, "The program tells no steps: " + std::to_string(view.detection.step_count) + " are inferred from calls that come back.", 0);

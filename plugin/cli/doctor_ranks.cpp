@@ -1,7 +1,6 @@
-#include "core/base/first_line.h"
+#include "core/base/node_cpus.h"
 #include "core/base/text.h"
 #include "core/config/environment.h"
-#include "plugin/cli/cpu_grant.h"
 #include "plugin/cli/doctor.h"
 #include "plugin/cli/program_check.h"
 #include "plugin/cli/ranks_asked.h"
@@ -10,11 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sched.h>
-#include <set>
 #include <unistd.h>
 
 /// Ranks against cores, and Open MPI's refusal to start for root.
@@ -22,26 +17,6 @@ namespace megascope::cli {
 namespace {
 
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 24;
-
-/// Cores that this process may use: processors of one core count once.
-std::size_t allowed_cores() {
-  cpu_set_t processors;
-  if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 0;
-  std::set<std::string> cores;
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (!CPU_ISSET(static_cast<std::size_t>(i), &processors)) continue;
-    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", i);
-    const std::string core = first_line(folder + "core_id");
-    cores.insert(core.empty() ? fmt::format("processor {}", i) : first_line(folder + "physical_package_id") + ":" + core);
-  }
-  return cores.size();
-}
-
-double granted_here() {
-  std::ifstream groups("/proc/self/cgroup");
-  const std::string text{std::istreambuf_iterator<char>(groups), {}};
-  return granted_processors(text, "/sys/fs/cgroup");
-}
 
 std::uint64_t count_in(const char* variable) {
   const std::optional<std::uint64_t> count = parse_count(config::environment_value(variable));
@@ -62,8 +37,9 @@ Room room_for(const Subject& subject) {
     return {static_cast<double>(nodes * processors), fmt::format("{} processors of the job", nodes * processors)};
   }
   if (subject.kind == LauncherKind::kSrun) return {};  // it asks for a node first
-  const std::size_t cores = allowed_cores();
-  const double granted = granted_here();
+  const NodeCpus cpus = node_cpus();
+  const std::size_t cores = cpus.cores.size();
+  const double granted = cpus.granted();
   if (granted > 0 && granted < static_cast<double>(cores)) {
     return {granted, fmt::format("{:.1f} processors, which the control group grants", granted)};
   }

@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
+#include "core/hooks/cpu_readings.h"
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/call_places.h"
 #include "core/lifecycle/module_loader.h"
@@ -41,6 +42,7 @@ constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
 void Session::end(Collective* collective, const Company& company) {
   const WriteSignalsBlocked blocked;
   exit_line::clear();
+  if (facts_.is_without_mpi) (void)hooks::read_cpu();
   hooks::close();
   if (live_ != nullptr) live_->begin_end(false, kLingerMs);  // clients take what is left while the rest is written
   messages_before_end_ = mpi::own_message_count();
@@ -155,6 +157,7 @@ report::RunReport Session::report() {
   facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
   facts.is_solo = is_alone_;
+  facts.cpu = hooks::cpu_totals();
   facts.notes = notes_;
   return report::summarize(recorder_->definitions(), profile, facts);
 }

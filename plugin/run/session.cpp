@@ -13,6 +13,7 @@
 #include "core/base/safe_file.h"
 #include "core/base/standard_error.h"
 #include "core/base/text.h"
+#include "core/base/thread_cpu.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
 #include "core/config/environment.h"
@@ -142,6 +143,18 @@ void Session::apply_test_clock() {
 
 std::string Session::clock_domain() const { return clock::domain(use_tsc_) + test_clock_; }
 
+namespace {
+
+/// Does the kernel report how long a thread waited for a core?
+bool has_core_wait() {
+  ThreadCpuReader reader{};
+  const bool has_wait = reader.read().wait_ns != ThreadCpu::kUnknown;
+  reader.close();
+  return has_wait;
+}
+
+}  // namespace
+
 ProcessInfo Session::describe_process(const StartFacts& facts) const {
   ProcessInfo info;
   info.world_rank = facts.world_rank;
@@ -164,6 +177,8 @@ ProcessInfo Session::describe_process(const StartFacts& facts) const {
   info.clock_samples = facts.clock_samples;
   info.start_ticks = facts.start_ticks;
   info.clock_points = {first_moment_};
+  info.cpus = node_cpus();
+  info.cpus.has_core_wait = has_core_wait();
   return info;
 }
 
@@ -263,6 +278,7 @@ void Session::open_hooks() {
     hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, talk_, capture_));  // for as long as the process lives
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
+  if (options_.values.cpu_time) gate |= hooks::kCpu;
   const hooks::StepWindow window = step_window();
   hooks::open(*recorder_, static_cast<std::uint8_t>(gate), window);
   if (!window.has_all()) recorder_->note_message_gaps();

@@ -50,6 +50,14 @@ def come_first():
         pass
 
 
+def counts_waits_for_a_core():
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[2]) != 0
+    except OSError:
+        return False
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 
@@ -65,17 +73,23 @@ class Case(unittest.TestCase):
         print(f"faults_found: Skipped\n{reason}\n[  SKIPPED ] {type(self).__name__}.{self._testMethodName} (0 ms)")  # for run_ctest.py
         self.skipTest(reason)
 
-    def play(self, ranks, mode, kind, work_us, during=None, slow_rank=-1, factor=1.0, **variables):
-        """Runs the program, `during` beside it from a quarter of its steps on; what it said on stderr."""
+    def play(self, ranks, mode, kind, work_us, during=None, slow_rank=-1, factor=1.0, cores=None, **variables):
+        """Runs the program, `during` beside it from a quarter of its steps on; what it said on stderr. cores: that all ranks share; None: one
+        each, where they compute."""
+        def prepare():
+            come_first()
+            if cores:
+                os.sched_setaffinity(0, cores)
+
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.folder, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": self.run_folder,
                     **variables}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), WORKING, mode, kind, str(STEPS), str(work_us),
                  str(slow_rank), str(factor), str(FROM), self.truth]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
         process = subprocess.Popen(words, cwd=self.folder, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                   preexec_fn=come_first)
+                                   preexec_fn=prepare)
         try:
-            if kind == "spin":
+            if kind == "spin" and not cores:
                 self.pin(ranks, process)
             if during is not None:
                 self.wait_for(".working", process)
@@ -238,22 +252,28 @@ class Faults(Case):
         cores = sorted(os.sched_getaffinity(0))[:2]
         if len(cores) < 2:
             self.skip("one core only")
-        competitors = []
+        words = [sys.executable, "-c", f"import os, sys\nos.sched_setaffinity(0, {{{cores[1]}}})\nsys.stdin.readline()\nwhile True: pass"]
+        competitor = subprocess.Popen(words, stdin=subprocess.PIPE, preexec_fn=come_first)  # starting takes longer than the program runs
 
         def compete(_):
-            words = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cores[1]}}})\nwhile True: pass"]
-            competitors.append(subprocess.Popen(words, preexec_fn=come_first))
+            competitor.stdin.write(b"now\n")
+            competitor.stdin.flush()
 
         try:
             self.play(2, "allreduce", "spin", 10_000, during=compete)
         finally:
-            for competitor in competitors:
-                competitor.kill()
-                competitor.wait()
+            competitor.kill()
+            competitor.communicate()
         walls = [statistics.mean(step[0] for step in self.steps(rank)[FROM + 20:]) for rank in range(2)]
         if walls[1] < 1.4 * walls[0]:
             self.skip(f"the machine disturbed the other rank too: {walls[0] / 1e6:.1f} ms, {walls[1] / 1e6:.1f} ms")
-        self.check_culprit("slow_compute", [1], range(FROM - 2, FROM + 40), {0: STEPS, 1: FROM - 2})
+        kind = "preempted" if counts_waits_for_a_core() else "slow_compute"
+        found = self.check_culprit(kind, [1], range(FROM - 2, FROM + 40), {0: STEPS, 1: FROM - 2})
+        if kind == "preempted":
+            waited_s = sum(step[2] for step in self.steps(1)[FROM:]) / 1e9  # the calls between the steps too
+            self.assertGreater(found["culprits"][0]["core_wait_s"], 0.6 * waited_s)
+            self.assertLess(found["culprits"][0]["core_wait_s"], 1.1 * waited_s)
+            self.assertIn(" for a core: ", found["verdict"])
 
     def test_a_rank_is_stopped_now_and_then(self):
         """20 times for 40 ms, while its work of 8 ms a step is in pieces."""

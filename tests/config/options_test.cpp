@@ -43,7 +43,7 @@ TEST(Options, AreReadFromTheEnvironment) {
       load({"PATH=/bin", "MEGASCOPE_ENABLE=off", "MEGASCOPE_OUT=a b=c", "MEGASCOPE_SCRATCH=/x",
             "MEGASCOPE_BUFFER_SIZE=1.5M", "MEGASCOPE_BUFFER_POLICY=Flight", "MEGASCOPE_EXPORT=otf2",
             "MEGASCOPE_CLOCK=monotonic", "MEGASCOPE_ALL_RANKS=yes", "MEGASCOPE_REPORT=short",
-            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1",
+            "MEGASCOPE_STRICT=1", "MEGASCOPE_VERBOSE=true", "MEGASCOPE_MPI=-MPI_Iprobe+coll", "MEGASCOPE_CALLSITE=1", "MEGASCOPE_CPU_TIME=0",
             "MEGASCOPE_SYNC_INTERVAL=0.5", "MEGASCOPE_TEST_CLOCK=1/5/-2+3/4/5/6", "MEGASCOPE_TRACE=full",
             "MEGASCOPE_STEP_START=100", "MEGASCOPE_STEP_INTERVAL= 50", "MEGASCOPE_STEP_COUNT=3",
             "MEGASCOPE_PARALLEL=tp=2,pp=4:order=tp-pp", "MEGASCOPE_TENSORS=*.weight+loss", "MEGASCOPE_WITHOUT_MPI=on",
@@ -79,6 +79,7 @@ TEST(Options, AreReadFromTheEnvironment) {
   EXPECT_EQ(loaded.values.live_guest_cpu.value, 7U);
   EXPECT_EQ(loaded.values.otf2_intercomm, Otf2Intercomm::kComm);
   EXPECT_THAT(loaded.values.test_clock.items, ElementsAre("1/5/-2", "3/4/5/6"));
+  EXPECT_FALSE(loaded.values.cpu_time);
   EXPECT_TRUE(loaded.values.all_ranks);
   EXPECT_EQ(loaded.values.report, ReportStyle::kShort);
   EXPECT_TRUE(loaded.values.strict);

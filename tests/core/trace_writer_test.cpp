@@ -89,6 +89,18 @@ std::vector<MemorySource::OwnedCall> rich_calls() {
   return calls;
 }
 
+/// Regions that begin and end with each other, and others that begin where these end: `depth` alone tells which is inside of which.
+std::vector<MemorySource::OwnedCall> equal_times() {
+  std::vector<MemorySource::OwnedCall> calls = {call_at(10, 400, 2, {})};
+  for (const std::uint64_t begin : {20U, 90U}) {
+    for (std::uint8_t depth = 1; depth <= 3; ++depth) {
+      calls.push_back(call_at(begin, begin == 20 ? 90 : 300, depth == 2 ? 1 : 2, {}));
+      calls.back().call.depth = depth;
+    }
+  }
+  return calls;
+}
+
 void expect_same_calls(const RecordSource& expected, const RecordSource& found, std::int32_t rank) {
   const auto want = expected.calls(rank, 0);
   const auto have = found.calls(rank, 0);
@@ -116,6 +128,15 @@ MemorySource rich_run() {
   }
   source.set_start_realtime_ns(1'700'000'000'000'000'000);
   return source;
+}
+
+TEST_F(TraceWriterTest, CallsOfEqualTimesKeepTheirOrder) {
+  MemorySource source(1);
+  MemorySource::Process process = process_of(0, 1);
+  process.locations[0] = equal_times();
+  source.add(std::move(process));
+  ASSERT_TRUE(write_run(source, folder_).is_ok());
+  expect_same_calls(source, *read(), 0);
 }
 
 TEST_F(TraceWriterTest, WhatIsWrittenIsRead) {

@@ -45,7 +45,7 @@ class HookRecorder : public testing::Test {
       info.pid = getpid();
       info.world_size = 8;
       bool is_sound = recorder->open(info).is_ok();
-      open(*recorder, kAll, window);
+      open(*recorder, gate_, window);
       tell(*recorder);
       close();
       if (finishes) is_sound = recorder->finish(EndState::kFinalized).is_ok() && is_sound;
@@ -89,6 +89,7 @@ class HookRecorder : public testing::Test {
   }
   std::uint64_t losses(LossCause cause) const { return file_->definitions().losses[static_cast<std::size_t>(cause)]; }
 
+  std::uint8_t gate_ = kAll;
   std::string folder_;
   std::unique_ptr<trace::TraceFile> file_;
 };

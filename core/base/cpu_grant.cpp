@@ -1,4 +1,4 @@
-#include "plugin/cli/cpu_grant.h"
+#include "core/base/cpu_grant.h"
 
 #include "core/base/first_line.h"
 #include "core/base/text.h"
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace megascope::cli {
+namespace megascope {
 namespace {
 
 /// 0: no limit ("max" of version 2, -1 of version 1, or no such file).
@@ -34,10 +34,10 @@ bool has_cpu(std::string_view controllers) {
 
 }  // namespace
 
-double granted_processors(const std::string& groups, const std::string& mounts) {
-  double least = 0;
-  const auto take = [&least](double granted) {
-    if (granted > 0 && (least == 0 || granted < least)) least = granted;
+CpuGrant cpu_grant(const std::string& groups, const std::string& mounts) {
+  CpuGrant least;
+  const auto take = [&least](double granted, const std::string& group) {
+    if (granted > 0 && (least.processors == 0 || granted < least.processors)) least = {granted, group};
   };
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
@@ -48,14 +48,14 @@ double granted_processors(const std::string& groups, const std::string& mounts) 
     if (!controllers.empty() && !has_cpu(controllers)) continue;
     for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
       if (path == "/") path.clear();
-      if (controllers.empty()) take(granted_in_version_2(mounts + path));
-      if (controllers.empty()) take(granted_in_version_2(mounts + "/unified" + path));
-      if (!controllers.empty()) take(granted_in_version_1(mounts + "/" + controllers + path));
-      if (controllers.find(',') != std::string::npos) take(granted_in_version_1(mounts + "/cpu" + path));
+      if (controllers.empty()) take(granted_in_version_2(mounts + path), path);
+      if (controllers.empty()) take(granted_in_version_2(mounts + "/unified" + path), path);
+      if (!controllers.empty()) take(granted_in_version_1(mounts + "/" + controllers + path), path);
+      if (controllers.find(',') != std::string::npos) take(granted_in_version_1(mounts + "/cpu" + path), path);
       if (path.find('/') == std::string::npos) break;
     }
   }
   return least;
 }
 
-}  // namespace megascope::cli
+}  // namespace megascope

@@ -1,0 +1,75 @@
+#include "plugin/answer/cpu_causes.h"
+
+#include "analysis/cpu/preempted.h"
+#include "exporters/report/table.h"
+#include "exporters/report/text_sections.h"
+
+#include <algorithm>
+
+namespace megascope::answer {
+namespace {
+
+constexpr double kWorthShowing = 0.01;  ///< of a rank's time
+constexpr std::size_t kSentenceColumns = 160;
+constexpr std::size_t kMostSentences = 4;
+
+std::vector<SharedCores> shared_cores_in(const RecordSource& source) {
+  std::vector<RankCpus> ranks;
+  for (const std::int32_t rank : source.world_ranks()) {
+    const ProcessInfo& info = source.process(rank).info;
+    ranks.push_back({rank, info.host, info.cpus});
+  }
+  return shared_cores(ranks);
+}
+
+cpu::CpuSums all_of(const cpu::RankCpu& rank) {
+  cpu::CpuSums all = rank.whole.outside;
+  all.add(rank.whole.inside);
+  return all;
+}
+
+/// Of the time of these ranks the part in which they waited for a core; < 0: not known of all of them.
+double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ranks) {
+  cpu::CpuSums sums;
+  for (const cpu::RankCpu& rank : view.cpu) {
+    if (std::ranges::find(ranks, rank.world_rank) == ranks.end()) continue;
+    if (!rank.has_readings() || !rank.has_wait) return -1.0;
+    sums.add(all_of(rank));
+  }
+  return sums.wall_ns > 0 ? sums.wait_ns / sums.wall_ns : -1.0;
+}
+
+}  // namespace
+
+void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view, detect::Detection& detection) {
+  view.shared_cores = shared_cores_in(source);
+  view.cpu = cpu::cpu_sums(source);
+  const bool has_readings = std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
+  if (!has_readings || detection.culprits.empty()) return;
+  view.cpu = cpu::cpu_times(source, detection.steps, jobs);
+  cpu::name_preempted(view.cpu, view.shared_cores, detection);
+}
+
+std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
+  std::vector<std::string> sentences;
+  for (const SharedCores& shared : view.shared_cores) {
+    if (sentences.size() == kMostSentences) break;
+    const double waited = waited_share(view, shared.ranks);
+    sentences.push_back(report::printable(to_text(shared), kSentenceColumns) +
+                        (waited < 0 ? "; the kernel does not report how long they waited for one."
+                                    : "; they waited " + report::percent_text(waited) + " of their time for one."));
+  }
+  if (view.shared_cores.size() > kMostSentences) {
+    sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMostSentences) + " more such sets of ranks.");
+  }
+  return sentences;
+}
+
+bool shows_cpu_times(const AnswerView& view) {
+  return !view.shared_cores.empty() || std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) {
+    const cpu::CpuSums all = all_of(rank);
+    return rank.has_wait && all.wait_ns >= kWorthShowing * all.wall_ns && all.wall_ns > 0;
+  });
+}
+
+}  // namespace megascope::answer

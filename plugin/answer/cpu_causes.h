@@ -1,0 +1,22 @@
+#pragma once
+
+#include "analysis/detect/detect.h"
+#include "core/record/source.h"
+#include "plugin/answer/answer_view.h"
+
+#include <string>
+#include <vector>
+
+namespace megascope::answer {
+
+/// Which ranks share cores and what their CPU times are, for the view; culprits that were only kept waiting for a core are renamed
+/// (cpu::name_preempted). Calls are read again only where there are culprits and readings. Before the steps of culprits are renumbered.
+void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view, detect::Detection& detection);
+
+/// "4 ranks share 2 cores on node n1; they waited 12 % of their time for one.": a sentence each.
+std::vector<std::string> shared_cores_sentences(const AnswerView& view);
+
+/// Is there something to show of CPU times: did a rank wait for a core 1 % of its time, or do ranks share cores?
+bool shows_cpu_times(const AnswerView& view);
+
+}  // namespace megascope::answer
