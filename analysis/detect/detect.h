@@ -41,6 +41,7 @@ struct Culprit {
   std::vector<std::int32_t> ranks;  ///< world ranks, ascending; of a link its two ends
   std::vector<std::string> hosts;   ///< of those ranks, each once
   std::map<std::string, std::int32_t> groups;  ///< "pp": 3, "dp": 0; where the culprit is a group
+  bool has_specified_groups = true;            ///< of parallel training; else they were inferred, and `groups` is no name that users know
   double factor = 1.0;              ///< time over expected time, in the steps in which it was slow
   double balance_factor = 1.0;      ///< the same over what would be left to do: for work that has to be done by somebody, the mean of those compared
   std::int32_t onset_step = 0;

@@ -124,6 +124,7 @@ void Answer::judge_calls(const RecordSource& source) {
   judge_.steps = told_.is_there() ? &told_.marks : nullptr;
   view_.are_steps_told = told_.is_there();
   detection_ = detect::detect(source, judge_);
+  drop_inferred_groups();
   explain_by_cpu_times(source, options_.jobs, view_, detection_);
   detection_.limitations.insert(detection_.limitations.end(), told_.limitations.begin(), told_.limitations.end());
   // Where the program begins to count anew, its numbers tell no step from another.
@@ -133,9 +134,19 @@ void Answer::judge_calls(const RecordSource& source) {
 void Answer::judge_operations() {
   regions_.emplace(run_, tables_, groups_.indices, judge_);  // how long a rank takes is told by its own clock
   detection_ = regions_->detect();
+  drop_inferred_groups();
   number_steps(regions_->step_numbers());
   view_.are_steps_told = true;
   if (!detection_.culprits.empty()) confirm();
+}
+
+/// Groups that were inferred have no names.
+void Answer::drop_inferred_groups() {
+  if (!groups_.indices.empty()) return;
+  for (detect::Culprit& culprit : detection_.culprits) {
+    culprit.has_specified_groups = false;
+    culprit.groups.clear();
+  }
 }
 
 /// What the replay does not confirm is not reported: without it the run would not have been faster.

@@ -42,6 +42,7 @@ class Answer {
   void judge_calls(const RecordSource& source);
   void judge_operations();
   void confirm();
+  void drop_inferred_groups();
   void pass_over_trifles();
   void place_culprits();
   void number_steps(const std::vector<std::int64_t>& numbers);

@@ -62,12 +62,18 @@ std::string what_text(const Culprit& culprit) {
     case Cause::kHostStall:
       return fmt::format("{}{} pauses between operations: {:.2f} times the time of its peers", ranks, place, culprit.factor);
     case Cause::kStageImbalance:
+      if (!culprit.has_specified_groups) {
+        return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks, culprit.ranks.size() == 1 ? "has" : "have", culprit.factor);
+      }
       return fmt::format("pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica", group_text(culprit, "pp"), ranks,
                          culprit.factor);
     case Cause::kPreempted:
       return fmt::format("{}{} waited {} for a core: {}", ranks, place, duration(culprit.core_wait_ns),
                          culprit.core_wait_reason.empty() ? "something else ran there" : report::printable(culprit.core_wait_reason, kReasonColumns));
     case Cause::kInputImbalance:
+      if (!culprit.has_specified_groups) {
+        return fmt::format("the work of {} varies from step to step, up to {:.2f} times that of the others", ranks, culprit.factor);
+      }
       if (!culprit.groups.contains("dp")) return fmt::format("work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks, culprit.factor);
       return fmt::format("the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",
                          group_text(culprit, "dp"), ranks, culprit.factor);
