@@ -12,16 +12,15 @@ namespace {
 constexpr double kClip = 3.0;            ///< standard deviations: pauses are no slow work
 constexpr std::size_t kMinSteps = 3;
 constexpr double kFar = 3.5;             ///< standard deviations
-constexpr double kMinTail = kMinTailShare;
 constexpr double kRateMargin = 0.005;    ///< of the false alarms asked for: noise and tails are estimated from few steps
 
 /// How often healthy ranks are far off: that half of them that is least often, and what chance may hide. far: steps, by rank.
 double usual_share(std::vector<double> far, std::size_t steps) {
-  if (far.empty()) return kMinTail;
+  if (far.empty()) return kMinTailShare;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
   const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half), 0.0);
-  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), kMinTail, 0.5);
+  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), kMinTailShare, 0.5);
 }
 
 double far_steps(const Strand& strand, double deviations) {

@@ -130,7 +130,9 @@ std::vector<bool> steps_of(const OperationGraph& graph, const Asked& asked) {
 std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<Asked>& asked) {
   std::vector<bool> blamed(graph.world_ranks.size(), false);
   for (const Asked& one : asked) {
-    if (one.links.empty() && one.ranks.size() == 1 && index_of(graph, one.ranks[0]) < blamed.size()) blamed[index_of(graph, one.ranks[0])] = true;
+    if (!one.links.empty() || one.ranks.size() != 1) continue;
+    const std::uint32_t rank = index_of(graph, one.ranks[0]);
+    if (rank < blamed.size()) blamed[rank] = true;
   }
   return blamed;
 }
@@ -139,12 +141,13 @@ std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<As
 void split_loss(const std::vector<Subject>& subjects, Player& player, WhatIf& result) {
   if (subjects.empty() || result.step_ns <= 0.0) return;
   constexpr std::size_t kMostPlayed = 8;  // of more, only what each costs with the others there
+  const bool is_each_played = subjects.size() > 1 && subjects.size() <= kMostPlayed;
   const double none_ns = player.mean_without_ns(subjects);
   result.loss.explained = std::max(0.0, 1.0 - none_ns / result.step_ns);
   std::vector<double> weights;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const double with_others_ns = result.step_ns - result.step_ns / subjects[i].scenario.gain;
-    const double without_others_ns = subjects.size() == 1 ? 0.0 : subjects.size() > kMostPlayed ? 0.0 : player.mean_without_ns(subjects, i) - none_ns;
+    const double without_others_ns = is_each_played ? player.mean_without_ns(subjects, i) - none_ns : 0.0;
     weights.push_back(std::max(0.0, with_others_ns) + std::max(0.0, without_others_ns));
   }
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -181,9 +184,11 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
   result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
   if (result.step_ns > 0.0) result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);
   for (std::size_t i = 0; i < result.steps.size(); ++i) result.step_slowdowns.push_back(ratio(steps_ns[i], ideal_steps_ns[i]));
-  add_ranks(graph, player, options.most_scenarios, subjects);
-  add_groups(graph, player, groups, options.most_scenarios, subjects);
-  add_operations(graph, player, options.most_scenarios, subjects);
+  if (options.most_scenarios != 0) {
+    add_ranks(graph, player, options.most_scenarios, subjects);
+    add_groups(graph, player, groups, options.most_scenarios, subjects);
+    add_operations(graph, player, options.most_scenarios, subjects);
+  }
   player.play(subjects, result.step_ns, result.ideal_step_ns, result.best_step_ns);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     (i < options.asked.size() ? result.asked : result.scenarios).push_back(subjects[i].scenario);

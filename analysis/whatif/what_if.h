@@ -55,7 +55,7 @@ struct WhatIf {
 
 struct WhatIfOptions {
   GraphOptions graph;
-  std::size_t most_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual
+  std::size_t most_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual; 0: only those asked for
   std::vector<Asked> asked = {};    ///< replayed besides
 };
 

@@ -67,7 +67,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (view_.has_operations) judge_operations();
-  else if (options_.has_replay && !detection_.culprits.empty()) confirm();
+  else if (!detection_.culprits.empty()) confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
   place_culprits();
   pass_over_trifles();
@@ -86,7 +86,7 @@ void Answer::read(const RecordSource& source) {
     return;
   }
   judge_calls(source);
-  if (!options_.has_replay) {
+  if (!options_.has_replay && detection_.culprits.empty()) {
     matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
     return;
   }
@@ -113,7 +113,6 @@ void Answer::pass_over_trifles() {
   std::erase_if(detection_.culprits, [](const detect::Culprit& culprit) { return culprit.cost_fraction < kLeastCost; });
   const std::size_t trifles = before - detection_.culprits.size();
   if (trifles == 0) return;
-  replayed_.reset();  // it was of all of them
   detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
                                    " that cost less than 0.1 % of the run are not told.");
 }
@@ -153,8 +152,8 @@ void Answer::drop_inferred_groups() {
 void Answer::confirm() {
   constexpr double kMinCost = 0.005;  // of the run
   constexpr double kSureCost = 0.02;  // of what others hide now
-  const whatif::WhatIf& what_if = replay();
-  if (!what_if.is_there() || what_if.asked.size() != detection_.culprits.size()) return;
+  const whatif::WhatIf what_if = play(0);
+  if (!what_if.is_there()) return;
   if (!view_.has_operations && !what_if.limitations.empty()) return;  // steps that were not replayed, or waits that were cut
   std::vector<detect::Culprit> kept;
   for (std::size_t i = 0; i < detection_.culprits.size(); ++i) {
@@ -163,15 +162,17 @@ void Answer::confirm() {
     const bool shows_now = what_if.asked[i].gain >= 1.0 + kMinCost;
     if (culprit.cost_fraction >= (shows_now ? kMinCost : kSureCost)) {
       kept.push_back(culprit);
-      continue;
+    } else {
+      detection_.limitations.push_back(culprit_title(culprit) + "; the run would hardly have been faster without that.");
     }
-    detection_.limitations.push_back(culprit_title(culprit) + "; without that the run would have been less than 0.5 % faster.");
   }
-  std::ranges::stable_sort(kept, std::greater<>(), &detect::Culprit::cost_fraction);
+  const bool are_all_kept = kept.size() == detection_.culprits.size();
   detection_.culprits = std::move(kept);
-  replayed_.reset();  // the costs of those that are left are split anew
-  const whatif::WhatIf& again = replay();
-  for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
+  if (!are_all_kept && !detection_.culprits.empty()) {  // the loss is split over fewer
+    const whatif::WhatIf again = play(0);
+    for (std::size_t i = 0; i < detection_.culprits.size(); ++i) detection_.culprits[i].cost_fraction = again.asked[i].cost;
+  }
+  std::ranges::stable_sort(detection_.culprits, std::greater<>(), &detect::Culprit::cost_fraction);
 }
 
 namespace {
@@ -187,9 +188,12 @@ whatif::Asked asked_for(const detect::Culprit& culprit) {
 
 }  // namespace
 
-const whatif::WhatIf& Answer::replay() {
-  if (replayed_) return *replayed_;
+whatif::WhatIf Answer::replay() { return play(whatif::WhatIfOptions{}.most_scenarios); }
+
+/// Besides the culprits, so many scenarios of each kind.
+whatif::WhatIf Answer::play(std::size_t most_scenarios) {
   whatif::WhatIfOptions options;
+  options.most_scenarios = most_scenarios;
   options.graph.jobs = options_.jobs;
   options.graph.told = &told_;
   pieces::RegionRun moved;
@@ -208,7 +212,7 @@ const whatif::WhatIf& Answer::replay() {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
   }
-  return replayed_.emplace(whatif::what_if(*graph_, in_order(), options));
+  return whatif::what_if(*graph_, in_order(), options);
 }
 
 /// From steps as they are counted to the program's own numbers.

@@ -20,7 +20,7 @@ class Answer {
  public:
   struct Options {
     unsigned jobs = 1;        ///< threads to work with, the caller's among them
-    bool has_replay = false;  ///< replay() will be asked for
+    bool has_replay = false;  ///< replay() will be asked for; causes that are found are replayed in any case
   };
   /// run: outlives the object; read twice, and up to six times more where clocks contradict the order of messages. time: of all clock
   /// domains of the run. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
@@ -34,7 +34,7 @@ class Answer {
   /// All stops of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }
   /// How much faster the run would have been, had things taken their usual time; `asked` are the culprits.
-  const whatif::WhatIf& replay();
+  whatif::WhatIf replay();
 
  private:
   void note_clock_errors();
@@ -42,6 +42,7 @@ class Answer {
   void judge_calls(const RecordSource& source);
   void judge_operations();
   void confirm();
+  whatif::WhatIf play(std::size_t most_scenarios);
   void drop_inferred_groups();
   void pass_over_trifles();
   void place_culprits();
@@ -63,7 +64,6 @@ class Answer {
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
   std::optional<JudgedRegions> regions_;         ///< of a run of regions
   std::optional<whatif::OperationGraph> graph_;  ///< once it was
-  std::optional<whatif::WhatIf> replayed_;       ///< for the culprits that there are
   AnswerView view_;
 };
 

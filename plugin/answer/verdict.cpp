@@ -37,7 +37,7 @@ Status find(const VerdictJob& job, std::string& text) {
   if (status.is_ok()) status = check(*run);
   if (!status.is_ok()) return status;
   const BoundedSource bounded(*run, until_ns);
-  const Answer answer(bounded, run->time(), {.jobs = 1, .has_replay = true});
+  const Answer answer(bounded, run->time(), {});
   text = verdict_text(answer.view());
   return Status::ok();
 }

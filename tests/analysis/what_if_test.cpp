@@ -149,6 +149,22 @@ TEST(WhatIf, TellsTwoSlowRanksOfWhichOneHidesTheOther) {
   EXPECT_NEAR(scenario(result, "rank 1").alone, 150.0 / 115.0, 1e-6);
 }
 
+TEST(WhatIf, SplitsWhatWasLostOverItsCausesSoThatItAddsUp) {
+  MeetingGraph made(10);
+  for (int step = 0; step < 5; ++step) made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
+  WhatIfOptions options;
+  options.asked = {{.ranks = {0}, .links = {}, .factor = 2.0, .steps = made.graph.step_numbers}, {.ranks = {1}, .links = {}, .factor = 1.5, .steps = made.graph.step_numbers}};
+  const WhatIf result = what_if(made.graph, {}, options);
+  ASSERT_EQ(result.asked.size(), 2u);
+  EXPECT_NEAR(result.best_step_ns, 100.0, 1e-3) << "as fast as their peers, which the mean is not";
+  EXPECT_NEAR(result.loss.total, 0.5, 1e-6);
+  EXPECT_NEAR(result.loss.explained, 0.5, 1e-6);
+  EXPECT_NEAR(result.asked[0].cost + result.asked[1].cost, result.loss.explained, 1e-9);
+  EXPECT_GT(result.asked[1].cost, 0.0) << "rank 0 hides it, but it is slow";
+  EXPECT_GT(result.asked[0].cost, result.asked[1].cost);
+  for (const Scenario& one : result.scenarios) EXPECT_LE(one.gain, 2.0 + 1e-6) << one.name << ": no part gains more than the whole";
+}
+
 TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
   MeetingGraph made(1);
   for (const float transfer : {10.0F, 10.0F, 10.0F, 1000.0F}) made.step({transfer * 2}, transfer);
