@@ -72,7 +72,9 @@ class Cores(faults.Case):
         self.shared()
         self.play(2, "allreduce", "spin", 10_000, slow_rank=1, factor=1.3)
         found = self.check_culprit("slow_compute", [1], range(faults.FROM - 3, faults.FROM + 4), {0: faults.STEPS, 1: faults.FROM})
-        self.assertAlmostEqual(found["culprits"][0]["factor"], 1.3, delta=0.1)
+        truth = self.usual_cpu_ns(1) / self.usual_cpu_ns(0)  # by the ranks' own readings: cores are not always equally fast
+        self.assertGreater(truth, 1.2)
+        self.assertAlmostEqual(found["culprits"][0]["factor"], truth, delta=0.1)
 
     def test_a_rank_with_more_work_on_shared_cores_is_the_only_one_that_may_be_slow(self):
         cores = self.shared()
