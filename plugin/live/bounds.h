@@ -36,5 +36,6 @@ inline constexpr std::size_t kMostInboxBytes = std::size_t{32} << 20;     ///< w
 
 inline constexpr unsigned kHandshakeSeconds = 5;
 inline constexpr unsigned kIdleSeconds = 20;
+inline constexpr unsigned kBudgetLookMs = 50;  ///< who waits for the budget looks so often
 
 }  // namespace megascope::live

@@ -17,7 +17,7 @@ namespace websocket = beast::websocket;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
-constexpr std::chrono::milliseconds kBudgetLook{50};
+constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 constexpr std::uint64_t kPongBytes = 64;        ///< what the answer to a ping costs, about: Beast sends it inside of a read
 constexpr std::uint64_t kPongCpuNs = 20'000;
 constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cannot be replaced by something newer

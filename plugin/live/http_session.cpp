@@ -21,6 +21,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds kHandshake{kHandshakeSeconds};
 constexpr std::chrono::seconds kPatience{kIdleSeconds};
+constexpr std::chrono::milliseconds kBudgetLook{kBudgetLookMs};
 constexpr std::uint64_t kCpuNsOfConnection = 150'000;  ///< to take, answer and close it, beyond what is measured or charged as reading
 
 std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -58,7 +59,7 @@ bool accepts_html(std::string_view accept) { return lower_case(accept).find("tex
 }  // namespace
 
 HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
-    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), buffer_(2 * kMostHeaderBytes) {
+    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), timer_(loop.context()), buffer_(2 * kMostHeaderBytes) {
   loop_.count_connection(party(), 1);
 }
 
@@ -76,7 +77,39 @@ void HttpSession::start() {
   parser_->header_limit(kMostHeaderBytes);
   parser_->body_limit(0);
   stream_.rate_policy().charge(party().budget());
-  if (GuestBudget* const budget = party().budget()) budget->spend(0, kCpuNsOfConnection);
+  GuestBudget* const budget = party().budget();
+  if (budget == nullptr) return read_request();
+  budget->spend(0, kCpuNsOfConnection);
+  await_request();
+}
+
+void HttpSession::give_up() {
+  timer_.cancel();
+  stream_.close();
+}
+
+/// Until the first byte: time that others' debts take must not count as this client's slowness.
+void HttpSession::await_request() {
+  timer_.expires_after(kHandshake);
+  timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error) self->stream_.close();
+  });
+  stream_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+    self->timer_.cancel();
+    if (!error) self->read_when_open();
+  });
+}
+
+void HttpSession::read_when_open() {
+  if (!stream_.socket().is_open()) return;
+  if (!loop_.hub().is_running() || party().budget()->is_open(now_since_epoch_ns())) return read_request();
+  timer_.expires_after(kBudgetLook);
+  timer_.async_wait([self = shared_from_this()](const error_code& error) {
+    if (!error) self->read_when_open();
+  });
+}
+
+void HttpSession::read_request() {
   stream_.expires_after(kHandshake);  // for all of it, however slowly it comes
   http::async_read_header(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) { self->on_request(error); });
 }

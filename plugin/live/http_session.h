@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -28,11 +29,14 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   /// Did not show that it may speak here, or may not.
   bool is_stranger() const { return is_stranger_; }
   /// Closes the socket.
-  void give_up() { stream_.close(); }
+  void give_up();
 
  private:
   using Request = boost::beast::http::request<boost::beast::http::empty_body>;
 
+  void await_request();
+  void read_when_open();
+  void read_request();
   void on_request(const boost::system::error_code& error);
   void judge(Request&& request);
   void judge_compat(Request&& request);
@@ -47,6 +51,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_compat_;
   bool is_stranger_ = true;
   CountedStream stream_;
+  boost::asio::steady_timer timer_;  ///< until a request of who shows no token begins, then until the budget is open
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;
 };

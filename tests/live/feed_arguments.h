@@ -30,6 +30,7 @@ class FeedArguments {
   }
   const std::string& text(std::string_view name) const { return values_.at(name); }
   std::int64_t number(std::string_view name) const { return std::strtoll(values_.at(name).c_str(), nullptr, 10); }
+  double real(std::string_view name) const { return std::strtod(values_.at(name).c_str(), nullptr); }
   bool is_on(std::string_view flag) const { return flags_.at(flag); }
 
  private:
