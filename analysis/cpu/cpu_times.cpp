@@ -200,6 +200,7 @@ class RankTimes {
       measured_ns += wall_ns;
       (is_outside(inside_ns) ? usual.outside : usual.inside).add(sums);
     });
+    result_.measured = usual;
     result_.measured_share = all_ns > 0 ? measured_ns / all_ns : 0.0;
     result_.steps.resize(step_count);
     double split_ns = 0.0;

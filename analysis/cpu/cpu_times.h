@@ -40,6 +40,7 @@ struct RankCpu {
   std::uint64_t reading_count = 0;
   bool has_wait = false;         ///< all readings have the wait for a core
   SplitSums whole;               ///< from the first to the last reading
+  SplitSums measured;            ///< of `whole`, what is between readings that tell outside from inside by themselves
   std::vector<SplitSums> steps;  ///< by step; of what has readings around it
   double measured_share = 0.0;   ///< of the time of `whole`: between two readings with no call in between, or all of it in one call. The
                                  ///< rest is divided between outside and inside as their measured parts are

@@ -12,7 +12,6 @@ using detect::Cause;
 using detect::Culprit;
 
 constexpr double kExplained = 0.5;      ///< of the excess: from here on it is the cause
-constexpr double kWaitsInMpi = 0.05;    ///< of the time in MPI: from here on messages are late because ranks have no core
 constexpr double kLeastExcess = 1e-3;
 constexpr double kMeasured = 0.5;      ///< of a rank's time: below it, what is outside of MPI is estimated
 constexpr double kComputesMoreInAll = 1.05;  ///< and CPU time in all has to be longer as well
@@ -105,7 +104,6 @@ class Judge {
       else culprit.core_wait_ns = 0.0;
     }
     merge();
-    dismiss_links();
   }
 
  private:
@@ -228,22 +226,6 @@ class Judge {
     for (const RankCpu& rank : times_) {
       if (is_in(to.ranks, rank.world_rank)) to.core_wait_ns += wait_from_first_to_last(rank, to);
     }
-  }
-
-  bool waits_in_mpi(std::int32_t world_rank) const {
-    const auto rank = std::ranges::find(times_, world_rank, &RankCpu::world_rank);
-    return rank != times_.end() && rank->has_wait && rank->whole.inside.wait_ns > kWaitsInMpi * rank->whole.inside.wall_ns;
-  }
-
-  void dismiss_links() {
-    const std::size_t before = detection_.culprits.size();
-    std::erase_if(detection_.culprits, [&](const Culprit& culprit) {
-      return culprit.cause == Cause::kSlowLink && std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) { return waits_in_mpi(rank); });
-    });
-    const std::size_t dismissed = before - detection_.culprits.size();
-    if (dismissed == 0) return;
-    detection_.limitations.push_back((dismissed == 1 ? std::string("One link is") : std::to_string(dismissed) + " links are") +
-                                     " not judged: messages took longer, between ranks that waited for a core in MPI.");
   }
 
   const std::vector<RankCpu>& times_;

@@ -13,7 +13,7 @@ namespace megascope::cpu {
 /// as its ranks have readings with this wait. Those of one set of ranks that share cores become one culprit. Where its CPU time is longer
 /// than its peers', or it neither computes nor waits for a core (it sleeps, or waits for a disk), a culprit stays what it is. Of ranks that
 /// share cores waiting inside of MPI counts as well: that such a rank computes longer has to be seen. Links are not
-/// judged between ranks that wait for a core in MPI: they are removed, and detection.limitations says so.
+/// looked at.
 /// times: of cpu_times() with detection.steps. Steps of culprits count from 0.
 void name_preempted(const std::vector<RankCpu>& times, std::span<const SharedCores> shared, detect::Detection& detection);
 

@@ -12,7 +12,7 @@ constexpr std::size_t kLeastSteps = 5;
 }  // namespace
 
 std::string name_of(Cause cause) {
-  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance", "preempted"};
+  constexpr const char* kNames[] = {"slow_compute", "slow_host", "slow_link", "host_stall", "stage_imbalance", "input_imbalance", "blocked", "preempted"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -19,6 +19,7 @@ enum class Cause : std::uint8_t {
   kHostStall,       ///< a rank pauses between operations, while its other work takes as long as its peers'
   kStageImbalance,  ///< a pipeline stage has more to do, in every replica
   kInputImbalance,  ///< what a replica has to do changes from step to step
+  kBlocked,         ///< a rank is neither on a processor nor waiting for one, between MPI calls (analysis/cpu/whole_run.h)
   kPreempted,       ///< a rank that any of these would explain was kept waiting for a core (analysis/cpu/preempted.h)
 };
 /// "slow_compute", "slow_host" …
@@ -53,6 +54,8 @@ struct Culprit {
   std::string synchronised_in;      ///< operations in which the ranks wait for each other, where that hides which of them is slow; else empty
   std::vector<std::pair<std::int32_t, std::int32_t>> links = {};  ///< of slow links: from, to
   Evidence evidence;
+  double blocked_ns = 0.0;          ///< kBlocked: beyond what others are, in the whole run
+  bool is_in_mpi = false;           ///< kBlocked: inside of calls
   double core_wait_ns = 0.0;        ///< kPreempted: that the ranks waited for a core outside of MPI, from the first to the last step
   std::string core_wait_reason;     ///< kPreempted: "4 ranks share 2 cores on node n1"; empty: it is not known who had the cores
 };

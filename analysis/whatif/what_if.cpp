@@ -179,7 +179,7 @@ WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>
   const std::vector<double> ideal_steps_ns = player.step_times_ns(Player::As::kUsual);
   result.steps = graph.step_numbers;
   result.step_ns = mean(steps_ns);
-  result.ideal_step_ns = mean(ideal_steps_ns);
+  result.ideal_step_ns = std::min(result.step_ns, mean(ideal_steps_ns));  // times that scatter much are longer at their mean
   result.best_step_ns = player.mean_ns(Player::As::kWithoutSlowness);
   result.slowdown = ratio(result.step_ns, result.ideal_step_ns);
   if (result.step_ns > 0.0) result.loss.total = std::max(0.0, 1.0 - result.best_step_ns / result.step_ns);

@@ -39,9 +39,9 @@ struct Loss {
 };
 
 struct WhatIf {
-  double slowdown = 1.0;         ///< mean T / mean T where all is usual; 1 where nothing was replayed
+  double slowdown = 1.0;         ///< mean T / mean T where all is usual, at least 1; 1 where nothing was replayed
   double step_ns = 0.0;          ///< mean T: a step without launch gaps
-  double ideal_step_ns = 0.0;    ///< where all is usual
+  double ideal_step_ns = 0.0;    ///< where all is usual; at most step_ns
   double best_step_ns = 0.0;     ///< where nothing is slow
   Loss loss;
   std::vector<std::int64_t> steps;      ///< replayed, the program's numbers

@@ -148,6 +148,12 @@ void Answer::drop_inferred_groups() {
   }
 }
 
+/// For how much of the run others waited for a rank, all of them together, at most.
+double Answer::caused_fraction(std::int32_t world_rank) const {
+  const auto rank = std::ranges::find(waits_.ranks, world_rank, &analysis::RankWaits::world_rank);
+  return rank == waits_.ranks.end() || rank->wall_ns == 0 ? 0.0 : std::min(1.0, rank->caused_ns / static_cast<double>(rank->wall_ns));
+}
+
 /// What the replay does not confirm is not reported: without it the run would not have been faster.
 void Answer::confirm() {
   constexpr double kMinCost = 0.005;  // of the run
@@ -212,7 +218,22 @@ whatif::WhatIf Answer::play(std::size_t most_scenarios) {
     graph_ = program_ ? program_->take() : whatif::build_graph(in_order(), tables_, options.graph);
     program_.reset();
   }
-  return whatif::what_if(*graph_, in_order(), options);
+  whatif::WhatIf what_if = whatif::what_if(*graph_, in_order(), options);
+  add_blocked_in_mpi(what_if);
+  return what_if;
+}
+
+/// The replay knows when calls end, not why: who is blocked in them costs at most that, what others waited for it, and what is not explained.
+void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
+  for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.culprits.size(); ++i) {
+    const detect::Culprit& culprit = detection_.culprits[i];
+    if (!culprit.is_in_mpi) continue;
+    const double unexplained = std::max(0.0, what_if.loss.total - what_if.loss.explained);
+    const double replayed = what_if.asked[i].cost;
+    const double cost = std::min({culprit.cost_fraction, caused_fraction(culprit.ranks.front()), replayed + unexplained});
+    what_if.asked[i].cost = std::max(replayed, cost);
+    what_if.loss.explained += what_if.asked[i].cost - replayed;
+  }
 }
 
 /// From steps as they are counted to the program's own numbers.

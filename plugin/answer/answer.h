@@ -41,6 +41,8 @@ class Answer {
   void read(const RecordSource& source);
   void judge_calls(const RecordSource& source);
   void judge_operations();
+  void add_blocked_in_mpi(whatif::WhatIf& what_if) const;
+  double caused_fraction(std::int32_t world_rank) const;
   void confirm();
   whatif::WhatIf play(std::size_t most_scenarios);
   void drop_inferred_groups();

@@ -1,6 +1,7 @@
 #include "plugin/answer/cpu_causes.h"
 
 #include "analysis/cpu/preempted.h"
+#include "analysis/cpu/whole_run.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 
@@ -13,13 +14,13 @@ constexpr double kWorthShowing = 0.01;  ///< of a rank's time
 constexpr std::size_t kSentenceColumns = 160;
 constexpr std::size_t kMostSentences = 4;
 
-std::vector<SharedCores> shared_cores_in(const RecordSource& source) {
+std::vector<RankCpus> cpus_in(const RecordSource& source) {
   std::vector<RankCpus> ranks;
   for (const std::int32_t rank : source.world_ranks()) {
     const ProcessInfo& info = source.process(rank).info;
     ranks.push_back({rank, info.host, info.cpus});
   }
-  return shared_cores(ranks);
+  return ranks;
 }
 
 cpu::CpuSums all_of(const cpu::RankCpu& rank) {
@@ -42,12 +43,14 @@ double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ran
 }  // namespace
 
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view, detect::Detection& detection) {
-  view.shared_cores = shared_cores_in(source);
+  const std::vector<RankCpus> cpus = cpus_in(source);
+  view.shared_cores = shared_cores(cpus);
   view.cpu = cpu::cpu_sums(source);
   const bool has_readings = std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
-  if (!has_readings || detection.culprits.empty()) return;
+  if (!has_readings) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
   cpu::name_preempted(view.cpu, view.shared_cores, detection);
+  cpu::judge_whole_run(cpu::accounts_of(view.cpu, cpus), detection);
 }
 
 std::vector<std::string> shared_cores_sentences(const AnswerView& view) {

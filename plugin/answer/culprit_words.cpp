@@ -61,6 +61,13 @@ std::string what_text(const Culprit& culprit) {
       return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place, culprit.factor);
     case Cause::kHostStall:
       return fmt::format("{}{} pauses between operations: {:.2f} times the time of its peers", ranks, place, culprit.factor);
+    case Cause::kBlocked:
+      if (culprit.is_in_mpi) {
+        return fmt::format("{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for {} more than the others", ranks, place,
+                           duration(culprit.blocked_ns));
+      }
+      return fmt::format("{}{} was blocked (asleep, stopped, or waiting for a file or a lock) between MPI calls for {} more than the others", ranks, place,
+                         duration(culprit.blocked_ns));
     case Cause::kStageImbalance:
       if (!culprit.has_specified_groups) {
         return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks, culprit.ranks.size() == 1 ? "has" : "have", culprit.factor);

@@ -139,6 +139,7 @@ nlohmann::ordered_json culprit_json(const detect::Culprit& culprit) {
   json["evidence"] = {{"what", evidence.what}, {"rank", evidence.world_rank}, {"step", evidence.step},
                       {"begin_ns", evidence.begin_ns}, {"end_ns", evidence.end_ns}, {"observed_ns", evidence.observed_ns},
                       {"expected_ns", evidence.expected_ns}, {"peers", evidence.peer_count}};
+  if (culprit.cause == detect::Cause::kBlocked) json["blocked_s"] = seconds(culprit.blocked_ns);
   if (culprit.cause == detect::Cause::kPreempted) {
     json["core_wait_s"] = seconds(culprit.core_wait_ns);
     json["core_wait_reason"] = culprit.core_wait_reason;

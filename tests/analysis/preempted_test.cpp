@@ -105,14 +105,6 @@ TEST(Preempted, WaitingInMpiExplainsNoWork) {
   EXPECT_EQ(detection.culprits[0].cause, Cause::kSlowCompute);
 }
 
-TEST(Preempted, LinksOfRanksThatWaitInMpiAreNotJudged) {
-  const std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10}, 5)};
-  const auto detection = judged(times, {culprit({0, 1}, 3.0, Cause::kSlowLink)});
-  EXPECT_TRUE(detection.culprits.empty());
-  ASSERT_EQ(detection.limitations.size(), 1u);
-  EXPECT_EQ(judged({rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10})}, {culprit({0, 1}, 3.0, Cause::kSlowLink)}).culprits.size(), 1u);
-}
-
 TEST(Preempted, WithoutTheWaitNothingIsRenamed) {
   std::vector<RankCpu> times = {rank_that(0, {.cpu = 10}), rank_that(1, {.cpu = 10, .wait = 10})};
   times[1].has_wait = false;

@@ -16,7 +16,7 @@ KINDS = {
     "none": (),
     "competitor": ("preempted",),
     "burner": ("preempted",),
-    "stops": ("host_stall", "stopped"),
+    "stops": ("host_stall", "blocked", "stopped"),
     "sleep": ("host_stall", "blocked", "off_cpu"),
     "imbalance": ("slow_compute", "load_imbalance"),
     "disk": ("host_stall", "blocked", "off_cpu", "slow_io"),

@@ -1,0 +1,98 @@
+#include "analysis/cpu/accounts.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace megascope::cpu {
+namespace {
+
+constexpr double kOfTheBlocked = 0.35;  ///< a rank that is stopped at any time is in MPI for much of it
+constexpr double kLeastInsideNs = 1e6;  ///< of readings inside of calls: below it they say nothing
+
+const RankCpus* cpus_of(std::span<const RankCpus> cpus, std::int32_t world_rank) {
+  const auto found = std::ranges::find(cpus, world_rank, &RankCpus::world_rank);
+  return found == cpus.end() ? nullptr : &*found;
+}
+
+/// May the two compute on one core? Where it is not known, they may.
+bool are_fellows(const RankCpus& a, const RankCpus& b) {
+  if (a.host != b.host) return false;
+  if (!a.cpus.is_known() || !b.cpus.is_known()) return true;
+  std::vector<std::uint32_t> common;
+  std::ranges::set_intersection(a.cpus.cores, b.cpus.cores, std::back_inserter(common));
+  return !common.empty();
+}
+
+CpuSums all_of(const RankCpu& rank) {
+  CpuSums all = rank.whole.outside;
+  all.add(rank.whole.inside);
+  return all;
+}
+
+double blocked_ns(const CpuSums& sums) { return std::max(0.0, sums.wall_ns - sums.cpu_ns - sums.wait_ns); }
+
+/// Of the time in MPI, the part in which the other ranks are blocked there; < 0: not known.
+double blocked_share_in_mpi(const std::vector<Account>& accounts, const Account& but) {
+  CpuSums inside;
+  for (const Account& account : accounts) {
+    if (account.world_rank != but.world_rank) inside.add(account.times->measured.inside);
+  }
+  return inside.wall_ns >= kLeastInsideNs ? blocked_ns(inside) / inside.wall_ns : -1.0;
+}
+
+double usual_outside_ns(const std::vector<Account>& accounts, const Account& but) {
+  std::vector<double> others;
+  for (const Account& account : accounts) {
+    if (account.world_rank != but.world_rank) others.push_back(account.outside_ns);
+  }
+  if (others.empty()) return 0.0;
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::ranges::nth_element(others, middle);
+  return *middle;
+}
+
+void divide_blocked(const std::vector<Account>& accounts, Account& account) {
+  const RankCpu& times = *account.times;
+  const double share = blocked_share_in_mpi(accounts, account);
+  if (share < 0) {
+    account.blocked_ns = blocked_ns(times.whole.outside);
+    return;
+  }
+  const double own_ns = std::max(0.0, blocked_ns(all_of(times)) - share * times.whole.inside.wall_ns);
+  const double longer_ns = account.outside_ns - usual_outside_ns(accounts, account);
+  const bool is_outside = longer_ns >= kOfTheBlocked * own_ns || blocked_ns(times.whole.outside) >= 0.5 * own_ns;
+  (is_outside ? account.blocked_ns : account.blocked_in_mpi_ns) = std::min(own_ns, is_outside ? account.outside_ns : times.whole.inside.wall_ns);
+}
+
+void add_foreign(std::span<const RankCpus> cpus, std::vector<Account>& accounts) {
+  for (Account& account : accounts) {
+    const RankCpus* const own = cpus_of(cpus, account.world_rank);
+    if (own == nullptr) continue;
+    double fellows_cpu_ns = 0.0;
+    for (const Account& other : accounts) {
+      const RankCpus* const others = cpus_of(cpus, other.world_rank);
+      if (&other == &account || others == nullptr || !are_fellows(*own, *others)) continue;
+      fellows_cpu_ns += all_of(*other.times).cpu_ns;
+      account.shares_cores = true;
+    }
+    if (own->cpus.granted_milli == 0) account.foreign_ns = std::max(0.0, account.core_wait_ns - fellows_cpu_ns);
+  }
+}
+
+}  // namespace
+
+std::vector<Account> accounts_of(const std::vector<RankCpu>& times, std::span<const RankCpus> cpus) {
+  std::vector<Account> accounts;
+  for (const RankCpu& rank : times) {
+    const CpuSums all = all_of(rank);
+    if (!rank.has_readings() || !rank.has_wait || all.wall_ns <= 0) continue;
+    accounts.push_back({.world_rank = rank.world_rank, .times = &rank, .wall_ns = all.wall_ns, .outside_ns = rank.whole.outside.wall_ns,
+                        .core_wait_ns = all.wait_ns});
+  }
+  std::ranges::sort(accounts, {}, &Account::world_rank);
+  for (Account& account : accounts) divide_blocked(accounts, account);
+  add_foreign(cpus, accounts);
+  return accounts;
+}
+
+}  // namespace megascope::cpu
