@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "core/base/text.h"
 
@@ -22,7 +23,7 @@ constexpr double kExplained = 0.5;        ///< of what a culprit costs
 constexpr double kWaitsForCores = 0.1;    ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;      ///< of the time in MPI: from here on messages are late because ranks have no core
 constexpr double kLeastSeen = 0.02;       ///< of the run: there, ranks' work differs by that
-constexpr double kAsSlow = 0.75;          ///< of what the worst link costs
+constexpr double kAsSlow = 0.75;          ///< of what the worst costs: below it, something is a consequence of that
 constexpr double kSure = 0.9999;
 
 double median(std::vector<double> values) {
@@ -80,6 +81,7 @@ class WholeRun {
     name_blocked();
     name_blocked_in_mpi();
     name_foreign();
+    keep_one_a_rank();
     if (wait_ns_ >= kWaitsForCores * all_ns_) dismiss_unseen();
     if (detection_.culprits.empty()) name_computing();
     std::ranges::stable_sort(detection_.culprits, std::greater<>(), &Culprit::cost_fraction);
@@ -96,7 +98,8 @@ class WholeRun {
     Culprit culprit;
     culprit.cause = cause;
     culprit.ranks = {account.world_rank};
-    culprit.factor = account.outside_ns > excess_ns ? account.outside_ns / (account.outside_ns - excess_ns) : 1.0;
+    const double of_ns = account.outside_ns > excess_ns ? account.outside_ns : run_ns_;
+    culprit.factor = of_ns / std::max(of_ns - excess_ns, 1.0);
     culprit.last_step = std::max(detection_.step_count - 1, 0);
     culprit.active_steps = detection_.step_count;
     culprit.steps.resize(static_cast<std::size_t>(detection_.step_count));
@@ -124,12 +127,21 @@ class WholeRun {
     }
   }
 
+  /// Who waits for a lock is blocked too, shorter than who sleeps with it.
   void name_blocked() {
     for (const Account& account : accounts_) {
       const double excess_ns = excess_of(accounts_, account, blocked);
       if (excess_ns < kLeastBlocked * run_ns_ || !is_beyond_scatter(accounts_, account, blocked)) continue;
       take_blocked(account, excess_ns);
     }
+    double most_ns = 0.0;
+    for (const Culprit& culprit : detection_.culprits) most_ns = std::max(most_ns, culprit.blocked_ns);
+    const std::size_t count = std::erase_if(detection_.culprits, [most_ns](const Culprit& culprit) {
+      return culprit.cause == Cause::kBlocked && culprit.blocked_ns < kAsSlow * most_ns;
+    });
+    if (count == 0) return;
+    detection_.limitations.push_back((count == 1 ? std::string("Another rank was") : std::to_string(count) + " more ranks were") +
+                                     " blocked between MPI calls, for less: they may have waited for what the first one held.");
   }
 
   /// Of a culprit's time, what is there in the whole run.
@@ -144,7 +156,7 @@ class WholeRun {
     Culprit found = common(Cause::kBlocked, account, excess_ns);
     for (const Culprit& culprit : detection_.culprits) {
       if (!is_one(culprit, account.world_rank) || culprit.cause == Cause::kSlowLink) continue;
-      if (excess_ns < kExplained * told_ns(culprit)) return;  // it is slow by itself
+      if (excess_ns < kExplained * told_ns(culprit) && excess_ns < excess_of(accounts_, account, cpu_outside)) return;  // it is slow by itself
       if (found.evidence.observed_ns > 0) continue;
       found = culprit;
       found.cause = Cause::kBlocked;
@@ -173,6 +185,23 @@ class WholeRun {
     }
   }
 
+  /// Of those that name a rank, blocked or kept from its core, the first that costs most; waits for fellows, where nothing else is told of them.
+  void keep_one_a_rank() {
+    std::ranges::stable_sort(detection_.culprits, [](const Culprit& a, const Culprit& b) { return order_of(a) < order_of(b); });
+    std::vector<Culprit> kept;
+    for (Culprit& culprit : detection_.culprits) {
+      const bool is_by_accounts = culprit.cause == Cause::kBlocked || culprit.cause == Cause::kPreempted;
+      const bool is_told = std::ranges::any_of(kept, [&](const Culprit& other) {
+        const bool is_other = other.cause == Cause::kBlocked || other.cause == Cause::kPreempted;
+        return is_other && is_by_accounts && std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) { return is_in(other.ranks, rank); });
+      });
+      if (!is_told) kept.push_back(std::move(culprit));
+    }
+    detection_.culprits = std::move(kept);
+  }
+
+  static std::pair<bool, double> order_of(const Culprit& culprit) { return {culprit.cause == Cause::kPreempted, -culprit.cost_fraction}; }
+
   void name_foreign() {
     std::vector<const Account*> hit;
     for (const Account& account : accounts_) {
@@ -197,7 +226,8 @@ class WholeRun {
     Culprit culprit = common(Cause::kPreempted, worst, wait_ns * share);
     for (const Culprit& other : detection_.culprits) {  // since when and how much, where steps show it
       const bool is_theirs = std::ranges::any_of(hit, [&](const Account* account) { return is_in(other.ranks, account->world_rank); });
-      if (other.cause == Cause::kPreempted && is_theirs && culprit.evidence.observed_ns == 0) culprit = other;
+      const bool is_as_large = other.cost_fraction >= kExplained * culprit.cost_fraction;
+      if (other.cause == Cause::kPreempted && is_theirs && is_as_large && culprit.evidence.observed_ns == 0) culprit = other;
     }
     culprit.ranks.clear();
     culprit.core_wait_ns = 0.0;
@@ -236,7 +266,7 @@ class WholeRun {
   /// A rank that is blocked in MPI by one link is late on its others.
   bool is_worst_link_of_blocked(const Culprit& culprit) const {
     return std::ranges::any_of(culprit.ranks, [&](std::int32_t rank) {
-      return is_blocked_in_mpi(rank) && std::ranges::none_of(detection_.culprits, [&](const Culprit& other) {
+      return is_blocked_in_mpi(rank) && culprit.active_steps >= kExplained * detection_.step_count && std::ranges::none_of(detection_.culprits, [&](const Culprit& other) {
         return other.cause == Cause::kSlowLink && is_in(other.ranks, rank) && culprit.cost_fraction < kAsSlow * other.cost_fraction;
       });
     });
