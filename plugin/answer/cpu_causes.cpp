@@ -11,6 +11,7 @@ namespace megascope::answer {
 namespace {
 
 constexpr double kWorthShowing = 0.01;  ///< of a rank's time
+constexpr double kStoodStill = 0.02;    ///< of a rank's time
 constexpr std::size_t kSentenceColumns = 160;
 constexpr std::size_t kMostSentences = 4;
 
@@ -27,6 +28,12 @@ cpu::CpuSums all_of(const cpu::RankCpu& rank) {
   cpu::CpuSums all = rank.whole.outside;
   all.add(rank.whole.inside);
   return all;
+}
+
+/// Was it blocked, in MPI or outside, or without a core for so long that calls have to be read again to tell where?
+bool stood_still(const cpu::RankCpu& rank) {
+  const cpu::CpuSums all = all_of(rank);
+  return rank.has_wait && all.wall_ns - all.cpu_ns >= kStoodStill * all.wall_ns;
 }
 
 /// Of the time of these ranks the part in which they waited for a core; < 0: not known of all of them.
@@ -47,7 +54,8 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
   view.shared_cores = shared_cores(cpus);
   view.cpu = cpu::cpu_sums(source);
   const bool has_readings = std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) { return rank.has_readings(); });
-  if (!has_readings) return;
+  const bool is_unclear = !detection.culprits.empty() || detection.judged_ranks.empty() || std::ranges::any_of(view.cpu, stood_still);
+  if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
   cpu::name_preempted(view.cpu, view.shared_cores, detection);
   cpu::judge_whole_run(cpu::accounts_of(view.cpu, cpus), detection);
