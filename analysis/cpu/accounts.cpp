@@ -86,7 +86,8 @@ std::vector<Account> accounts_of(const std::vector<RankCpu>& times, std::span<co
   for (const RankCpu& rank : times) {
     const CpuSums all = all_of(rank);
     if (!rank.has_readings() || !rank.has_wait || all.wall_ns <= 0) continue;
-    accounts.push_back({.world_rank = rank.world_rank, .times = &rank, .wall_ns = all.wall_ns, .outside_ns = rank.whole.outside.wall_ns,
+    const RankCpus* const known = cpus_of(cpus, rank.world_rank);
+    accounts.push_back({.world_rank = rank.world_rank, .times = &rank, .host = known == nullptr ? std::string() : known->host, .wall_ns = all.wall_ns, .outside_ns = rank.whole.outside.wall_ns,
                         .core_wait_ns = all.wait_ns});
   }
   std::ranges::sort(accounts, {}, &Account::world_rank);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/cpu/cpu_times.h"
@@ -13,6 +14,7 @@ namespace megascope::cpu {
 struct Account {
   std::int32_t world_rank = 0;
   const RankCpu* times = nullptr;
+  std::string host;              ///< empty: not known
   double wall_ns = 0.0;          ///< from the first to the last reading
   double outside_ns = 0.0;       ///< of it outside of MPI
   double blocked_ns = 0.0;       ///< outside of MPI, neither on a processor nor waiting for one: it slept, was stopped, waited for a disk or a lock

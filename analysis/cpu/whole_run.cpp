@@ -98,6 +98,7 @@ class WholeRun {
     Culprit culprit;
     culprit.cause = cause;
     culprit.ranks = {account.world_rank};
+    culprit.hosts = {account.host};
     const double of_ns = account.outside_ns > excess_ns ? account.outside_ns : run_ns_;
     culprit.factor = of_ns / std::max(of_ns - excess_ns, 1.0);
     culprit.last_step = std::max(detection_.step_count - 1, 0);
@@ -230,9 +231,11 @@ class WholeRun {
       if (other.cause == Cause::kPreempted && is_theirs && is_as_large && culprit.evidence.observed_ns == 0) culprit = other;
     }
     culprit.ranks.clear();
+    culprit.hosts.clear();
     culprit.core_wait_ns = 0.0;
     for (const Account* account : hit) {
       culprit.ranks.push_back(account->world_rank);
+      if (std::ranges::find(culprit.hosts, account->host) == culprit.hosts.end()) culprit.hosts.push_back(account->host);
       culprit.core_wait_ns += account->core_wait_ns;
     }
     culprit.core_wait_reason = "something else ran there for " + human_duration(static_cast<std::int64_t>(worst.foreign_ns));

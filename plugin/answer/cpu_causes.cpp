@@ -4,6 +4,7 @@
 #include "analysis/cpu/whole_run.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
+#include "plugin/answer/collective_words.h"
 
 #include <algorithm>
 
@@ -66,7 +67,7 @@ std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
   for (const SharedCores& shared : view.shared_cores) {
     if (sentences.size() == kMostSentences) break;
     const double waited = waited_share(view, shared.ranks);
-    sentences.push_back(report::printable(to_text(shared), kSentenceColumns) +
+    sentences.push_back(report::printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) + ")" +
                         (waited < 0 ? "; the kernel does not report how long they waited for one."
                                     : "; they waited " + report::percent_text(waited) + " of their time for one."));
   }
