@@ -235,19 +235,21 @@ TEST(RunFolder, IsOnADiskThatBecomesFullDuringAnExport) {
 }
 
 TEST(Memory, ThatIsScarceEndsNoProgram) {
-  int tried = 0;
+  constexpr int kNoBook = 99;  // victim.cpp
+  int passed = 0;
   for (const rlim_t most_kib : {rlim_t{85'000}, rlim_t{95'000}, rlim_t{105'000}, rlim_t{130'000}, rlim_t{200'000}}) {
     const auto scarce = [most_kib] { limit(RLIMIT_AS, most_kib << 10); };
     Trial bare("cheap", kManyCalls);
     bare.before_exec(scarce);
     if (run(bare.bare()).exit_code != 0) continue;
-    ++tried;
     Trial trial("cheap", kManyCalls);
     trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec(scarce);
     const Ending ending = run(trial.preloaded());
+    if (ending.exit_code == kNoBook) continue;  // the program's own 8 MiB have no room beside the library: it says so, and is not ended
     EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n" << ending.err;
+    ++passed;
   }
-  EXPECT_GT(tried, 0);
+  EXPECT_GT(passed, 0);
 }
 
 /// The kernel would end the program by SIGXFSZ at the first byte beyond its limit.
