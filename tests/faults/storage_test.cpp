@@ -245,7 +245,9 @@ TEST(Memory, ThatIsScarceEndsNoProgram) {
     Trial trial("cheap", kManyCalls);
     trial.with("MEGASCOPE_EXPORT=otf2,perfetto,chrome").before_exec(scarce);
     const Ending ending = run(trial.preloaded());
-    if (ending.exit_code == kNoBook) continue;  // the program's own 8 MiB have no room beside the library: it says so, and is not ended
+    // Open MPI's modules, or the program's own 8 MiB, have no room beside the library: they say so, and nobody is ended.
+    const bool is_too_little = ending.exit_code == kNoBook || ending.err.find("failed to map segment") != std::string::npos;
+    if (ending.exit_code != 0 && ending.signal == 0 && is_too_little) continue;
     EXPECT_EQ(ending.exit_code, 0) << most_kib << " KiB: signal " << ending.signal << "\n" << ending.err;
     ++passed;
   }
