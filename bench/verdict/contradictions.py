@@ -7,6 +7,7 @@ import dataclasses
 import re
 
 SHARE_TOLERANCE = 0.005            # of the run
+PAUSES = ("host_stall", "stopped", "blocked", "off_cpu", "preempted")   # time in which a rank does not compute
 RULES = []
 
 POINT_TO_POINT = re.compile(r"send|recv|receive|exchange|wait|probe|test|start|p2p|message", re.I)
@@ -169,9 +170,16 @@ def costs_add_up_within_the_total_loss(output):
         yield f"{len(costs)} causes cost {percent(sum(costs))} together, all that was lost is {percent(total)}"
 
 
+def shared_cost(output, culprit):
+    """What the causes cost that name some of the same ranks at the same time. Without any of them a part of the same time is gained."""
+    return sum(other["cost_fraction"] for other in output.culprits
+               if other is not culprit and set(other["ranks"]) & set(culprit["ranks"]) and overlap_in_time(culprit, other))
+
+
 @rule
 def cost_agrees_with_the_replay(output):
-    """A cause's cost is what the run gains without it: its gain in the replay, or what it costs alone, or between them."""
+    """A cause's cost is what the run gains without it: its gain in the replay, or what it costs alone, or between them. What it
+    shares with causes of the same ranks (a stage and a rank of it) is counted once, with either."""
     for culprit in output.culprits:
         if not culprit.get("gain"):
             continue
@@ -179,7 +187,7 @@ def cost_agrees_with_the_replay(output):
         gains = [culprit["gain"], culprit.get("alone") or culprit["gain"], *([scenario["gain"], scenario["alone"]] if scenario else [])]
         least, most = 1 - 1 / min(gains), 1 - 1 / max(gains)
         cost, tolerance = culprit["cost_fraction"], SHARE_TOLERANCE + 0.1 * most
-        if not least - tolerance <= cost <= most + tolerance:
+        if not least - shared_cost(output, culprit) - tolerance <= cost <= most + tolerance:
             yield f"{name_of(culprit)} costs {percent(cost)}, the run without it is {percent(least)} to {percent(most)} shorter"
 
 
@@ -271,15 +279,23 @@ def overlap_in_time(one, other):
     return second["onset_step"] <= first["last_step"]
 
 
+def claim_the_same(one, other):
+    """Do two causes that have a rank in common explain the same time of it? Not a pause and more work; nor two groups that cross,
+    as a stage and a replica: each has ranks of its own that show it."""
+    if (one["kind"] in PAUSES) != (other["kind"] in PAUSES):
+        return False
+    mine, theirs = set(one["ranks"]), set(other["ranks"])
+    return bool(mine & theirs) and (mine <= theirs or theirs <= mine)
+
+
 @rule
 def one_sentence_about_a_rank(output):
     """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.)"""
     culprits = [culprit for culprit in output.culprits if culprit["kind"] != "slow_link"]
     for index, one in enumerate(culprits):
         for other in culprits[index + 1:]:
-            common = set(one["ranks"]) & set(other["ranks"])
-            if common and overlap_in_time(one, other):
-                yield f"{name_of(one)} and {name_of(other)} both name rank {min(common)}"
+            if claim_the_same(one, other) and overlap_in_time(one, other):
+                yield f"{name_of(one)} and {name_of(other)} both name rank {min(set(one['ranks']) & set(other['ranks']))}"
 
 
 @rule

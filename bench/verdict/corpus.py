@@ -3,8 +3,8 @@
     python3 corpus.py MEGASCOPE --cases dev --log looks.txt
     python3 corpus.py MEGASCOPE --cases examples,real,damaged --data FOLDER --log looks.txt
 
---cases: dev, held-out, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs); several
-with commas. Details of held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that looks
+--cases: dev, held-out, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
+(simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that looks
 are counted.
 """
 
@@ -23,10 +23,16 @@ import tempfile
 import contradictions
 import damage
 import foreign_timelines
+import groups
 import known_timelines
 import score
 import timeline_cases
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mpi_runs"))
+import cases as mpi_cases  # pylint: disable=wrong-import-position
+import runs as mpi_runs  # pylint: disable=wrong-import-position
+
+MPI_RUNS = "mpi_runs"
 DAMAGED_SHARE = 0.001
 DISTURBED_SHARE = 0.1              # of the cores' time that processes of others had, in a run of programs/inject.py
 TIMEOUT_S = 300
@@ -44,6 +50,7 @@ class Judged:
     score: score.Score
     contradictions: list
     slowdown: float | None = None
+    explained: float | None = None     # share of the loss
     error: str = ""
 
     @property
@@ -80,7 +87,8 @@ def judge(program, case, scratch):
     except (Failed, subprocess.TimeoutExpired) as error:
         return Judged(case, [], score.Score(missed=1), [], error=str(error))
     said = score.said_of(output.answer)
-    return Judged(case, said, score.score_of(said, case.truth["accept"]), contradictions.contradictions(output), output.slowdown)
+    return Judged(case, said, score.score_of(said, case.truth["accept"]), contradictions.contradictions(output), output.slowdown,
+                  groups.explained_share(output.answer, case.truth))
 
 
 def prepare(case):
@@ -99,7 +107,23 @@ def generated(seed, corpus, scratch):
         foreign_timelines.write_seed(corpus or scratch, seed)
     with open(truth_path, encoding="utf-8") as file:
         truth = json.load(file)
-    return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth)
+    return known_timelines.Case(f"{seed} {truth['case']}", folder, ("--from", "megascan"), truth, group="timelines")
+
+
+def simulated(seed, corpus, scratch):
+    """The MPI run of a seed: as it lies in the corpus, made where it does not."""
+    folder = mpi_runs.folder_of(corpus or scratch, seed)
+    if not os.path.exists(os.path.join(folder, "ground_truth.json")):
+        mpi_runs.write_seed(corpus or scratch, seed)
+    with open(os.path.join(folder, "ground_truth.json"), encoding="utf-8") as file:
+        truth = json.load(file)
+    return known_timelines.Case(f"{seed} {truth['case']}", os.path.join(folder, "run"), (), truth, group=f"{MPI_RUNS} {truth['group']}")
+
+
+def mpi_seeds_of(word):
+    """mpi_runs, or mpi_runs: and seeds. None: another word."""
+    name, _, seeds = word.partition(":")
+    return mpi_runs.seeds_of(seeds or "dev") if name == MPI_RUNS else None
 
 
 def recorded(folder, with_disturbed):
@@ -110,7 +134,12 @@ def recorded(folder, with_disturbed):
         if truth["others_share"] > DISTURBED_SHARE and not with_disturbed:
             continue
         run = os.path.dirname(path)
-        yield known_timelines.Case(os.path.basename(run), os.path.join(run, "run"), (), truth)
+        yield known_timelines.Case(os.path.basename(run), os.path.join(run, "run"), (), truth, group="programs")
+
+
+def kept_in(corpus, seed, held_out):
+    """Held-out runs are not kept."""
+    return None if seed in held_out else corpus
 
 
 def cases_of(words, arguments, scratch):
@@ -122,14 +151,23 @@ def cases_of(words, arguments, scratch):
             yield from known_timelines.examples(arguments.data, scratch)
         elif word in ("real", "damaged"):
             yield from known_timelines.real_jobs(arguments.data, scratch, DAMAGED_SHARE if word == "damaged" else 0.0)
+        elif mpi_seeds_of(word) is not None:
+            for seed in mpi_seeds_of(word):
+                yield simulated(seed, kept_in(arguments.corpus, seed, mpi_cases.HELD_OUT_SEEDS), scratch)
         else:
             for seed in foreign_timelines.seeds_of(word):
-                yield generated(seed, None if seed in timeline_cases.HELD_OUT_SEEDS else arguments.corpus, scratch)
+                yield generated(seed, kept_in(arguments.corpus, seed, timeline_cases.HELD_OUT_SEEDS), scratch)
+
+
+def held_out_of(word):
+    if mpi_seeds_of(word) is not None:
+        return set(mpi_seeds_of(word)) & set(mpi_cases.HELD_OUT_SEEDS)
+    return set(foreign_timelines.seeds_of(word)) & set(timeline_cases.HELD_OUT_SEEDS)
 
 
 def holds_held_out(words):
     named = ("examples", "real", "damaged", "programs")
-    return any(set(foreign_timelines.seeds_of(word)) & set(timeline_cases.HELD_OUT_SEEDS) for word in words if word not in named)
+    return any(held_out_of(word) for word in words if word not in named)
 
 
 def print_case(judged):
@@ -180,21 +218,23 @@ def read_arguments():
 
 def main():
     arguments = read_arguments()
-    totals, sums = score.Totals(), {}
+    totals, by_group, sums = score.Totals(), groups.Groups(), {}
     if not arguments.hidden:
         print(f"{'case':34} {'truth':40} {'said':76} right?")
     with tempfile.TemporaryDirectory(prefix="verdict.") as scratch:
         for case in cases_of(arguments.cases, arguments, scratch):
             judged = judge(arguments.megascope, case, scratch)
-            if judged.error:
-                totals.add_failure()
-            else:
-                totals.add(judged.score, case.truth["observable"] == "healthy", len(judged.contradictions), judged.right)
+            for one in (totals, by_group.group(case.group).totals):
+                if judged.error:
+                    one.add_failure()
+                else:
+                    one.add(judged.score, case.truth["observable"] == "healthy", len(judged.contradictions), judged.right)
+            by_group.group(case.group).add_share(judged.explained)
             for name, _ in judged.contradictions:
                 sums[name] = sums.get(name, 0) + 1
             if not arguments.hidden and not (arguments.wrong_only and judged.right and not judged.contradictions):
                 print_case(judged)
-    for line in totals.lines() + [f"  {count:4} {name}" for name, count in sorted(sums.items(), key=lambda item: -item[1])]:
+    for line in totals.lines() + by_group.lines() + [f"  {count:4} {name}" for name, count in sorted(sums.items(), key=lambda item: -item[1])]:
         print(line)
     if arguments.log:
         log_look(arguments.log, arguments.cases, totals, arguments.reveal)

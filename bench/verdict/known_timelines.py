@@ -25,6 +25,7 @@ class Case:
     slowdown: float | None = None
     archive: str | None = None         # to be unpacked at source
     damage: float = 0.0                # share of its events
+    group: str = ""                    # cases that are counted together
 
 
 def job_of_example(truth, seed):
@@ -49,7 +50,7 @@ def truth_of_example(archive):
 def examples(data, scratch):
     for archive in sorted(glob.glob(os.path.join(data, "foreign", "*.tar.xz"))):
         name = os.path.basename(archive).removesuffix(".tar.xz")
-        yield Case(name, os.path.join(scratch, name), ("--from", "megascan"), truth_of_example(archive), archive=archive)
+        yield Case(name, os.path.join(scratch, name), ("--from", "megascan"), truth_of_example(archive), archive=archive, group="examples")
 
 
 def answer(kind, ranks):
@@ -68,4 +69,4 @@ def real_jobs(data, scratch, damage=0.0):
             suffix = f"-damaged-{100 * damage:g}%" if damage else ""
             copy = os.path.join(scratch, name + ".json") if damage else source
             yield Case(name + suffix, copy, ("--from", "chrome", "--parallel", parallel), truth, slowdown,
-                       archive=source if damage else None, damage=damage)
+                       archive=source if damage else None, damage=damage, group="damaged" if damage else "real")

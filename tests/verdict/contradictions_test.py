@@ -172,6 +172,23 @@ class Culprits(unittest.TestCase):
         self.assertEqual(rules_of(change=one_more(kind="input_imbalance", ranks=[0, 1], groups={"dp": 0}, cost_fraction=0.002, gain=1.002)),
                          ["one_sentence_about_a_rank"])
 
+    def test_a_pause_and_more_work_of_a_rank_are_two_causes(self):
+        self.assertEqual(rules_of(change=one_more(kind="host_stall", cost_fraction=0.002, gain=1.002)), [])
+
+    def test_a_stage_and_a_replica_that_cross_are_two_causes(self):
+        def change(answer):
+            answer["culprits"][0].update(kind="stage_imbalance", ranks=[1, 3])
+            one_more(kind="input_imbalance", ranks=[0, 1], groups={"dp": 0}, cost_fraction=0.002, gain=1.002)(answer)
+        self.assertEqual(rules_of(change=change), [])
+
+    def test_what_two_causes_share_is_counted_once(self):
+        def change(answer, cost):
+            answer["culprits"][0]["cost_fraction"] = 0.02
+            one_more(kind="host_stall", cost_fraction=cost, gain=1.0373)(answer)
+        text = TEXT.replace("costs 3.6\n%", "costs 2.0\n%")
+        self.assertEqual(rules_of(text, change=lambda answer: change(answer, 0.018)), [])
+        self.assertEqual(rules_of(text, change=lambda answer: change(answer, 0.002)), ["cost_agrees_with_the_replay"] * 2)
+
     def test_two_sentences_about_a_rank_at_different_times(self):
         def change(answer):
             answer["culprits"][0].update(last_step=9, active_steps=10)

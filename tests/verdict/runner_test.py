@@ -3,14 +3,16 @@
 Arguments: bench/verdict, megascope.
 """
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 
-sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
+sys.path[:0] = [sys.argv[1], os.path.join(sys.argv[1], "mpi_runs"), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import contradiction_lint  # pylint: disable=wrong-import-position
+import runs  # pylint: disable=wrong-import-position
 import told_skips  # pylint: disable=wrong-import-position
 
 VERDICT, MEGASCOPE = sys.argv[1:3]
@@ -42,6 +44,32 @@ class Runner(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertIn("could not be analysed: 1", result.stdout)
             self.assertIn("megascope import ended with", result.stdout)
+
+
+class MpiRuns(unittest.TestCase):
+    """Simulated programs, written without the product's code: the command reads all of it, and finds the other end of everything."""
+
+    def test_each_program_is_read_and_matched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for seed in range(5017, 5023):
+                truth = runs.write_seed(folder, seed)
+                result = subprocess.run([MEGASCOPE, "analyze", os.path.join(runs.folder_of(folder, seed), "run"), "--json"],
+                                        capture_output=True, text=True, timeout=60, check=False)
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+                answer = json.loads(result.stdout)
+                matching = answer["matching"]
+                self.assertEqual((matching["calls"], matching["unmatched"], len(answer["per_rank"])), (truth["calls"], 0, truth["world"]))
+                self.assertGreater(matching["messages"] + matching["collectives"], 2)
+                if truth["reports_steps"]:
+                    self.assertEqual((answer["steps_are"], answer["steps"]), ("told", truth["steps"]))
+
+    def test_the_corpus_runner_counts_them_by_group(self):
+        result = subprocess.run([sys.executable, os.path.join(VERDICT, "corpus.py"), MEGASCOPE, "--cases", "mpi_runs:5019,mpi_runs:5045"],
+                                capture_output=True, text=True, timeout=100, check=False)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        self.assertIn("could not be analysed: 0", result.stdout)
+        self.assertRegex(result.stdout, r"mpi_runs 5 % +right \d/1; .* explained: median \d\.\d\d, quartile \d\.\d\d \(1\)")
+        self.assertRegex(result.stdout, r"mpi_runs healthy +right \d/1; .* healthy accused \d/1; .* median - \(0\)")
 
 
 class Lint(unittest.TestCase):

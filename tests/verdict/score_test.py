@@ -9,6 +9,7 @@ import unittest
 sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import corpus  # pylint: disable=wrong-import-position
 import damage  # pylint: disable=wrong-import-position
+import groups  # pylint: disable=wrong-import-position
 import score  # pylint: disable=wrong-import-position
 import told_skips  # pylint: disable=wrong-import-position
 
@@ -77,10 +78,35 @@ class TotalsOfCases(unittest.TestCase):
             "healthy accused: 1/1; contradictions: 2"])
 
 
+class GroupsOfCases(unittest.TestCase):
+    def test_the_share_of_the_loss_that_is_explained(self):
+        answer = {"loss": {"total": 0.04, "explained": 0.03}}
+        self.assertEqual(groups.explained_share(answer, {"observable": "yes"}), 0.75)
+        self.assertEqual(groups.explained_share({"loss": {"total": 0.04, "explained": 0}}, {"observable": "ambiguous"}), 0)
+        for observable in ("healthy", "negligible", "no"):
+            self.assertIsNone(groups.explained_share(answer, {"observable": observable}))
+        self.assertIsNone(groups.explained_share({"loss": None}, {"observable": "yes"}))
+        self.assertIsNone(groups.explained_share({"loss": {"total": 0.004, "explained": 0.004}}, {"observable": "yes"}))
+
+    def test_a_line_a_group_with_its_median(self):
+        all_groups = groups.Groups()
+        for name, share in (("one", 0.2), ("one", None), ("one", 1.0), ("one", 0.9), ("two", None)):
+            all_groups.group(name).add_share(share)
+        all_groups.group("one").totals.add(score.score_of(said(("slow_compute", 1)), [RANK_1]), False, 0, True)
+        self.assertEqual(all_groups.lines(), [
+            "by group:",
+            "  one                  right 1/1; precision 1.000 (1/1), recall 1.000 (1/1), cause 1.000 (1/1); healthy accused 0/0; "
+            "share of the loss explained: median 0.90, quartile 0.55 (3)",
+            "  two                  right 0/0; precision - (0/0), recall - (0/0), cause - (0/0); healthy accused 0/0; "
+            "share of the loss explained: median - (0)"])
+
+
 class HeldOut(unittest.TestCase):
     def test_which_words_hold_them(self):
         self.assertEqual([corpus.holds_held_out([word]) for word in ("dev", "1-60", "held-out", "1030", "990-1001", "examples", "real")],
                          [False, False, True, True, True, False, False])
+        self.assertEqual([corpus.holds_held_out([word]) for word in ("mpi_runs", "mpi_runs:dev", "mpi_runs:held-out", "mpi_runs:5999-6001")],
+                         [False, False, True, True])
 
     def test_a_look_at_them_needs_a_log(self):
         program = os.path.join(sys.argv[1], "corpus.py")
