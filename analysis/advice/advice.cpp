@@ -11,9 +11,8 @@ namespace megascope::advice {
 
 std::vector<Finding> advise(const Facts& facts) {
   static constexpr void (*kRules[])(const Facts&, Findings&) = {
-      find_small_messages, find_gather_bcast, find_bcast_runs, find_barriers,   find_tiny_collectives,
-      find_all_to_all,     find_polling,      find_serial_files, find_unexpected_messages,
-      find_late_sender,    find_sequential_ring, find_rank_imbalance};
+      find_late_sender, find_rank_imbalance, find_sequential_ring,  find_small_messages, find_gather_bcast, find_bcast_runs,
+      find_barriers,    find_all_to_all,     find_tiny_collectives, find_polling,        find_serial_files, find_unexpected_messages};
   Findings found;
   if (facts.wall_ns == 0) return found;
   for (const auto rule : kRules) rule(facts, found);

@@ -23,7 +23,8 @@ inline constexpr std::int32_t kMinAllToAllSize = 4;      ///< members of the com
 
 /// What a sequence of calls in one thread looks like.
 enum class Pattern : std::uint8_t {
-  kSmallMessages,   ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun to, or from, one rank
+  kSmallSends,      ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun to one rank
+  kSmallReceives,   ///< the same from one rank
   kGatherBcast,     ///< MPI_Bcast directly after MPI_Gather(v) to the same root; time of both
   kReduceBcast,     ///< the same after MPI_Reduce
   kBcastRun,        ///< small broadcasts of one root in runs of kMinBcastRun
@@ -60,6 +61,13 @@ struct Relay {
   std::uint64_t time_ns = 0;    ///< in the first of the two calls
 };
 
+/// A rank that sends to all other members of a communicator, one message after the other.
+struct Rounds {
+  std::uint64_t count = 0;         ///< times that it had sent to all others, with at most two messages each
+  std::uint64_t message_count = 0; ///< in these
+  std::uint64_t sent_count = 0;    ///< all messages that it sent there
+};
+
 /// Times of messages whose receive or send had to wait for the other end, from when both ends were there to the waiting call's end.
 struct Hops {
   std::uint64_t count = 0;
@@ -94,7 +102,7 @@ struct RankFacts {
   std::vector<Row> rows;
   std::vector<Relay> receive_then_send;
   std::vector<Relay> send_then_receive;
-  std::map<std::uint32_t, std::uint64_t> all_to_all_rounds;  ///< by Facts::comms: times that it sent to all other members
+  std::map<std::uint32_t, Rounds> all_to_all;  ///< by Facts::comms; only where there are rounds
   UnexpectedQueue queue;
   Hops late_sends;               ///< that it waited for as the receiver
   Hops late_receives;            ///< that it waited for as the sender

@@ -97,9 +97,9 @@ void Gather::add_rows(RankFacts& rank, std::size_t process_index, Facts& facts, 
   }
   rank.receive_then_send = std::move(result.receive_then_send);
   rank.send_then_receive = std::move(result.send_then_receive);
-  for (CommId comm = 0; comm < result.all_to_all_rounds.size(); ++comm) {
+  for (CommId comm = 0; comm < result.all_to_all.size(); ++comm) {
     const std::uint32_t index = comm_of(comm);
-    if (result.all_to_all_rounds[comm] != 0 && index != kNoIndex) rank.all_to_all_rounds[index] += result.all_to_all_rounds[comm];
+    if (result.all_to_all[comm].count != 0 && index != kNoIndex) rank.all_to_all[index] = result.all_to_all[comm];
   }
 }
 

@@ -166,17 +166,18 @@ void RankGather::add_facts(Event& event, const Call& call) {
   messages.time_ns += event.time_ns();
 }
 
-void RankGather::add_to_run(Run& run, const Event& event, std::uint64_t bytes, CommId comm, std::uint64_t time_ns) {
-  if (bytes > kSmallMessageBytes) {
+void RankGather::add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact, std::uint64_t time_ns) {
+  if (fact.bytes > kSmallMessageBytes) {
     run = {};
     return;
   }
   if (++run.length == 1) return;  // before the first one ranks may have waited for something else
   run.time_ns += time_ns;
   if (run.length < kSmallMessageRun) return;
-  Row& small = row(Pattern::kSmallMessages, event.region, comm, event.site);
-  small.count += run.length == kSmallMessageRun ? kSmallMessageRun : 1;
-  small.bytes += (run.length == kSmallMessageRun ? kSmallMessageRun : 1) * bytes;
+  Row& small = row(pattern, event.region, fact.comm, event.site);
+  const std::uint64_t count = run.length == kSmallMessageRun ? kSmallMessageRun : 1;
+  small.count += count;
+  small.bytes += count * fact.bytes;
   small.time_ns += std::exchange(run.time_ns, 0);
 }
 
@@ -185,10 +186,11 @@ void RankGather::add_sent(const Event& event, const Fact& fact) {
   Peer* peer = peer_of(fact.comm, fact.peer);
   if (peer == nullptr) return;
   peer->received = {};
-  add_to_run(peer->sent, event, fact.bytes, fact.comm, event.time_ns());
+  add_to_run(peer->sent, Pattern::kSmallSends, event, fact, event.time_ns());
   CommState& comm = comms_[fact.comm];
   if (comm.size < kMinAllToAllSize || fact.peer == comm.my_rank) return;
   ++comm.round_messages;
+  ++comm.rounds.sent_count;
   if (peer->round != comm.round) {
     peer->round = comm.round;
     ++comm.distinct_count;
@@ -196,7 +198,10 @@ void RankGather::add_sent(const Event& event, const Fact& fact) {
   const auto others = static_cast<std::uint64_t>(comm.size - 1);
   const bool is_whole = static_cast<std::uint64_t>(comm.distinct_count) == others;
   if (!is_whole && comm.round_messages < 2 * others) return;
-  comm.rounds += is_whole ? 1 : 0;
+  if (is_whole) {
+    ++comm.rounds.count;
+    comm.rounds.message_count += comm.round_messages;
+  }
   comm.distinct_count = 0;
   comm.round_messages = 0;
   ++comm.round;
@@ -207,7 +212,7 @@ void RankGather::add_received(const Event& event, const Fact& fact, std::uint64_
   Peer* peer = peer_of(fact.comm, fact.peer);
   if (peer == nullptr) return;
   peer->sent = {};
-  add_to_run(peer->received, event, fact.bytes, fact.comm, time_ns);
+  add_to_run(peer->received, Pattern::kSmallReceives, event, fact, time_ns);
 }
 
 void RankGather::note_collective(Event& event, const Call& call, const Fact& fact) {
@@ -329,7 +334,7 @@ void RankGather::add_relay(const Event& first, const Event& second) {
 RankGather::Result RankGather::take() {
   for (Thread& thread : threads_) end_bcasts(thread);
   Result result{std::move(rows_), std::move(receive_then_send_), std::move(send_then_receive_), {}};
-  for (const CommState& comm : comms_) result.all_to_all_rounds.push_back(comm.rounds);
+  for (const CommState& comm : comms_) result.all_to_all.push_back(comm.rounds);
   return result;
 }
 

@@ -27,7 +27,7 @@ class RankGather {
     std::vector<Row> rows;
     std::vector<Relay> receive_then_send;
     std::vector<Relay> send_then_receive;
-    std::vector<std::uint64_t> all_to_all_rounds;  ///< by CommId
+    std::vector<Rounds> all_to_all;  ///< by CommId
   };
   Result take();
 
@@ -62,7 +62,7 @@ class RankGather {
     std::uint32_t round = 1;
     std::int32_t distinct_count = 0;  ///< members that this round has sent to
     std::uint64_t round_messages = 0;
-    std::uint64_t rounds = 0;
+    Rounds rounds{};
   };
   /// A call that communicates.
   struct Event {
@@ -102,7 +102,7 @@ class RankGather {
   void add_facts(Event& event, const Call& call);
   void add_sent(const Event& event, const Fact& fact);
   void add_received(const Event& event, const Fact& fact, std::uint64_t time_ns);
-  void add_to_run(Run& run, const Event& event, std::uint64_t bytes, CommId comm, std::uint64_t time_ns);
+  void add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact, std::uint64_t time_ns);
   void note_collective(Event& event, const Call& call, const Fact& fact);
   void add_file(const Event& event, const Fact& fact);
   void end_call(Thread& thread, const Event& event);

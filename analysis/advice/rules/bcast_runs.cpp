@@ -7,7 +7,7 @@ namespace megascope::advice {
 
 /// Small broadcasts of one root in a row.
 void find_bcast_runs(const Facts& facts, Findings& found) {
-  constexpr std::uint64_t kMinCount = 40;
+  constexpr std::uint64_t kMinCount = 100;
   constexpr double kMinRootShare = 0.5;  // where the root works in between, they cannot be packed
   for (const RowGroup& group : groups_of(facts, Pattern::kBcastRun)) {
     const Row& sum = group.sum;

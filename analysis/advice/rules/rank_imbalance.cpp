@@ -13,7 +13,8 @@ constexpr double kMinCost = 0.02;        ///< of the run: below it machines are 
 constexpr double kMinTrend = 0.2;        ///< of the mean, from the first rank to the last
 constexpr double kMinFit = 0.9;          ///< R² of the line
 constexpr std::size_t kFewRanks = 8;
-constexpr double kMinFitOfFew = 0.97;
+constexpr double kMinFitOfFew = 0.97;    ///< fewer ranks lie on a line by chance
+constexpr double kMinTrendOfFew = 0.4;
 constexpr double kMinStep = 0.1;         ///< of the mean, between the first ranks and the others
 constexpr double kMaxSpread = 1.0 / 3;   ///< within the two, of the step
 constexpr std::size_t kMinRanks = 4;
@@ -58,7 +59,8 @@ Line line_through(const Work& work) {
 }
 
 bool is_line(const Line& line, std::size_t rank_count) {
-  return std::abs(line.trend) >= kMinTrend && line.fit >= (rank_count < kFewRanks ? kMinFitOfFew : kMinFit);
+  const bool are_few = rank_count < kFewRanks;
+  return std::abs(line.trend) >= (are_few ? kMinTrendOfFew : kMinTrend) && line.fit >= (are_few ? kMinFitOfFew : kMinFit);
 }
 
 /// How many of the first ranks have clearly more work than all others; 0: it is not so.

@@ -7,7 +7,7 @@ namespace megascope::advice {
 
 /// Receivers that post their receives late: messages pile up at them.
 void find_unexpected_messages(const Facts& facts, Findings& found) {
-  constexpr double kMinQueue = 64.0;                     // messages, the mean over the run
+  constexpr double kMinQueue = 256.0;                    // messages, the mean over the run
   constexpr double kMinHeldBytes = 16.0 * 1024 * 1024;   // the mean over the run
   constexpr std::uint64_t kMinCount = 1000;
   for (const RankFacts& rank : facts.ranks) {

@@ -11,7 +11,15 @@
 
 static int rank, size;
 
-static void work_us(long time_us) {  // sleeping is as good as computing, and needs no core
+static void compute_us(long time_us) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  const double end_us = now.tv_sec * 1e6 + now.tv_nsec / 1e3 + time_us;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  while (now.tv_sec * 1e6 + now.tv_nsec / 1e3 < end_us);
+}
+
+static void work_us(long time_us) {  // what all do; sleeping needs no core
   const struct timespec time = {time_us / 1000000, time_us % 1000000 * 1000};
   nanosleep(&time, NULL);
 }
@@ -56,7 +64,7 @@ static void not_gather_bcast(void) {
   double values[64], value = rank;
   for (int step = 0; step < 100; ++step) {
     MPI_Gather(&value, 1, MPI_DOUBLE, values, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (rank == 0) work_us(5000);
+    if (rank == 0) compute_us(5000);
     MPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Gather(&value, 1, MPI_DOUBLE, values, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Bcast(&value, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
@@ -130,7 +138,8 @@ static void tiny_collectives(void) {
 static void not_tiny_collectives(void) {
   double value = rank, sum;
   for (int step = 0; step < 150; ++step) {
-    work_us(rank == 1 ? 20000 : 1000);
+    work_us(1000);
+    if (rank == 1) compute_us(5000);
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
@@ -220,8 +229,7 @@ static void not_serial_files(const char* path) {
   for (int step = 0; step < 5; ++step) {
     work_us(2000);
     write_file(path, MPI_COMM_WORLD, 8);
-    const clock_t end = clock() + CLOCKS_PER_SEC / 20;
-    while (rank == 0 && clock() < end) value += 1;
+    if (rank == 0) compute_us(50000);
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
@@ -235,17 +243,16 @@ static void blocked_rank(void) {
   }
 }
 
-// Senders are far ahead of rank 0, which works between two receives.
+// Rank 0 receives all of one rank, works, then takes all of the next.
 static void unexpected_messages(void) {
   enum { kCount = 2000 };
   static char data[1024];
   if (rank != 0) {
     for (int i = 0; i < kCount; ++i) MPI_Send(data, 1024, MPI_CHAR, 0, rank, MPI_COMM_WORLD);
   } else {
-    work_us(100000);
-    for (int i = 0; i < kCount; ++i) {
-      for (int other = 1; other < size; ++other) MPI_Recv(data, 1024, MPI_CHAR, other, other, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      if (i % 10 == 0) work_us(100);
+    for (int other = 1; other < size; ++other) {
+      for (int i = 0; i < kCount; ++i) MPI_Recv(data, 1024, MPI_CHAR, other, other, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      compute_us(20000);
     }
   }
 }
