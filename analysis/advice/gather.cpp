@@ -19,12 +19,6 @@ Waiting waiting_of(WaitKind kind) {
 
 std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) { return late_ns > early_ns ? late_ns - early_ns : 0; }
 
-void add(WaitedFor& sum, const WaitedFor& part) {
-  sum.count += part.count;
-  sum.wait_ns += part.wait_ns;
-  sum.waiter_count += part.count != 0 ? 1 : 0;
-}
-
 }  // namespace
 
 void Gather::begin(std::size_t task_count) {
@@ -120,37 +114,24 @@ void Gather::add_messages(RankFacts& rank) const {
   }
 }
 
-/// By whom was waited for; a rank with several threads that wait is as many waiters.
-void Gather::add_waits(const analysis::WaitStates& states, Facts& facts) const {
-  std::vector<std::array<WaitedFor, kWaitingCount>> of_track(facts.ranks.size());
-  std::vector<std::uint32_t> touched;
-  for (const auto& stops : states.stops()) {
-    touched.clear();
-    for (const analysis::WaitingStop& stop : stops) {
-      if (stop.wait_ns == 0) continue;
-      const std::uint32_t culprit = tables_.place(stop.culprit()).process_index;
-      WaitedFor& waited = of_track[culprit][static_cast<std::size_t>(waiting_of(stop.kind()))];
-      if (waited.count++ == 0) touched.push_back(culprit);
-      waited.wait_ns += stop.wait_ns;
-    }
-    std::ranges::sort(touched);
-    const auto repeated = std::unique(touched.begin(), touched.end());
-    touched.erase(repeated, touched.end());
-    for (const std::uint32_t culprit : touched) {
-      WaitedFor all;
-      for (std::size_t kind = 0; kind < kWaitingCount; ++kind) {
-        const WaitedFor part = std::exchange(of_track[culprit][kind], {});
-        add(facts.ranks[culprit].waited_for[kind], part);
-        all.count += part.count;
-        all.wait_ns += part.wait_ns;
-      }
-      add(facts.ranks[culprit].waited_for_at_all, all);
+/// A rank with several threads that wait is as many waiters.
+void Gather::add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const {
+  for (analysis::Track track = 0; track < waits.waited_for.size(); ++track) {
+    const analysis::WaitedFor& from = waits.waited_for[track];
+    RankFacts& rank = facts.ranks[tables_.place(track).process_index];
+    rank.waited_for_at_all.waiter_count += from.waiter_count;
+    for (std::size_t kind = 0; kind < analysis::kWaitKindCount; ++kind) {
+      WaitedFor& sum = rank.waited_for[static_cast<std::size_t>(waiting_of(static_cast<WaitKind>(kind)))];
+      sum.count += from.by_kind[kind].count;
+      sum.wait_ns += from.by_kind[kind].wait_ns;
+      sum.waiter_count = std::max(sum.waiter_count, from.waiter_counts[kind]);
+      rank.waited_for_at_all.count += from.by_kind[kind].count;
+      rank.waited_for_at_all.wait_ns += from.by_kind[kind].wait_ns;
     }
   }
 }
 
-Facts Gather::take(const analysis::WaitStates& states, const analysis::WaitAnalysis& waits,
-                   const std::function<std::string(CommTable::Index)>& comm_name) {
+Facts Gather::take(const analysis::WaitAnalysis& waits, const std::function<std::string(CommTable::Index)>& comm_name) {
   Facts facts;
   facts.wall_ns = waits.wall_ns;
   for (std::uint32_t i = 0; i < tables_.functions.size(); ++i) facts.functions.emplace_back(tables_.functions.function(i).name);
@@ -178,7 +159,7 @@ Facts Gather::take(const analysis::WaitStates& states, const analysis::WaitAnaly
       facts.tiny_wires[key].member_ns += wire.member_ns;
     }
   }
-  add_waits(states, facts);
+  add_waits(waits, facts);
   ranks_.clear();
   tasks_.clear();
   return facts;

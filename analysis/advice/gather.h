@@ -32,9 +32,8 @@ class Gather final : public analysis::MatchSink {
   void add_collective(std::size_t task, const analysis::Collective& collective) override;
   void end_window() override {}
 
-  /// After the pass, once. states, waits: of the same pass. comm_name: of a communicator as it is told.
-  Facts take(const analysis::WaitStates& states, const analysis::WaitAnalysis& waits,
-             const std::function<std::string(analysis::CommTable::Index)>& comm_name);
+  /// After the pass, once. waits: of the same pass. comm_name: of a communicator as it is told.
+  Facts take(const analysis::WaitAnalysis& waits, const std::function<std::string(analysis::CommTable::Index)>& comm_name);
 
  private:
   /// Of one rank's messages.
@@ -50,7 +49,7 @@ class Gather final : public analysis::MatchSink {
   };
   void add_rows(RankFacts& rank, std::size_t process_index, Facts& facts, std::map<std::string, std::uint32_t>& site_index);
   void add_messages(RankFacts& rank) const;
-  void add_waits(const analysis::WaitStates& states, Facts& facts) const;
+  void add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const;
 
   const RecordSource& source_;
   const analysis::MatchTables& tables_;

@@ -12,6 +12,8 @@ namespace {
 
 /// Polls that follow each other sooner than this have no work in between.
 constexpr std::uint64_t kPollGap_ns = 1000;
+/// Calls that follow each other sooner have no work in between worth the name.
+constexpr std::uint64_t kDirectGap_ns = 20'000;
 
 bool is_boundary(std::string_view name) {
   static constexpr std::string_view kNames[] = {"MPI_Wtime", "MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
@@ -101,13 +103,16 @@ void RankGather::add(LocationId location, const Call& call) {
   Thread& thread = threads_[location];
   if (region.is_poll) add_poll(thread, call);
   if (call.facts.empty()) {
-    if (region.is_boundary) end_call(thread, {.group = Group::kOther, .enter_ns = call.enter_ns, .leave_ns = call.leave_ns});
-    return;
+    if (!region.is_boundary) return;
   }
-  Event event{.region = call.region, .site = site_of(call), .enter_ns = call.enter_ns, .leave_ns = call.leave_ns};
+  const Event& last = thread.events[thread.last_index];
+  Event& event = thread.events[1 - thread.last_index];
+  event = {.region = call.region, .site = site_of(call), .enter_ns = call.enter_ns, .leave_ns = call.leave_ns};
   add_facts(event, call);
   if (event.group == Group::kNone && region.is_boundary) event.group = Group::kOther;
-  if (event.group != Group::kNone) end_call(thread, event);
+  if (event.group == Group::kNone) return;
+  end_call(thread, last, event);
+  thread.last_index = 1 - thread.last_index;
 }
 
 /// Several polls in one record found nothing; single ones count where they directly follow others.
@@ -129,7 +134,7 @@ void RankGather::add_facts(Event& event, const Call& call) {
   for (const Fact& fact : call.facts) {
     completions += fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kRecv ? 1 : 0;
   }
-  const std::uint64_t each_ns = event.time_ns() / std::max<std::uint64_t>(1, completions);
+  const std::uint64_t each_ns = completions > 1 ? event.time_ns() / completions : event.time_ns();  // dividing is expensive
   for (const Fact& fact : call.facts) {
     switch (fact.kind) {
       case FactKind::kSend:
@@ -161,9 +166,9 @@ void RankGather::add_facts(Event& event, const Call& call) {
     }
   }
   if (event.message_count == 0) return;
-  Row& messages = row(Pattern::kMessageCalls, kNoRegion, event.comm, kNoIndex);
-  ++messages.count;
-  messages.time_ns += event.time_ns();
+  if (event.comm >= comms_.size()) return;
+  ++comms_[event.comm].call_count;
+  comms_[event.comm].call_time_ns += event.time_ns();
 }
 
 void RankGather::add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact, std::uint64_t time_ns) {
@@ -228,7 +233,7 @@ void RankGather::note_collective(Event& event, const Call& call, const Fact& fac
   event.is_blocking = fact.kind == FactKind::kCollective;
   const std::uint64_t bytes = event.is_root && region.op == CollectiveOp::kBcast ? fact.bytes : std::max(fact.bytes, fact.bytes_received);
   const bool counts_all = counts_all_members(region.op) || (event.is_root && region.op != CollectiveOp::kNone);
-  event.block_bytes = bytes / static_cast<std::uint64_t>(counts_all ? std::max(comm.size, 1) : 1);
+  event.block_bytes = counts_all && comm.size > 1 ? bytes / static_cast<std::uint64_t>(comm.size) : bytes;
   event.is_tiny = event.is_blocking && may_be_tiny(region.op) && comm.size > 1 && event.block_bytes <= kTinyCollectiveBytes;
 }
 
@@ -242,8 +247,7 @@ void RankGather::add_file(const Event& event, const Fact& fact) {
 }
 
 /// Patterns of several calls.
-void RankGather::end_call(Thread& thread, const Event& event) {
-  const Event& last = thread.last;
+void RankGather::end_call(Thread& thread, const Event& last, const Event& event) {
   if (thread.barrier.group != Group::kNone) {
     const Event barrier = std::exchange(thread.barrier, {});
     if (event.group == Group::kMessage || event.group == Group::kCollective) {
@@ -253,22 +257,20 @@ void RankGather::end_call(Thread& thread, const Event& event) {
     }
   }
   const bool is_bcast = event.group == Group::kCollective && event.op == CollectiveOp::kBcast && event.is_blocking;
-  if (is_bcast) add_bcast(thread, event);
-  else end_bcasts(thread);
-  if (event.group == Group::kCollective) add_collective(thread, event);
+  if (is_bcast) add_bcast(thread, last, event);
+  else if (thread.bcasts.length != 0) end_bcasts(thread, last);
+  if (event.group == Group::kCollective) add_collective(thread, last, event);
   const bool is_pair = event.group == Group::kMessage && last.group == Group::kMessage && event.is_blocking && last.is_blocking &&
                        event.message_count == 1 && last.message_count == 1 && event.is_send != last.is_send;
   if (is_pair && event.comm == last.comm && event.peer != last.peer && event.bytes == last.bytes) add_relay(last, event);
-  thread.last = event;
 }
 
-void RankGather::add_collective(Thread& thread, const Event& event) {
-  const Event& last = thread.last;
+void RankGather::add_collective(Thread& thread, const Event& last, const Event& event) {
   if (event.op == CollectiveOp::kBarrier && event.is_blocking && (last.group == Group::kMessage || last.group == Group::kCollective)) {
     thread.barrier = event;
   }
   if (!event.is_tiny) return;
-  const bool follows = last.is_tiny && last.comm == event.comm && event.enter_ns - std::min(last.leave_ns, event.enter_ns) <= event.time_ns();
+  const bool follows = last.is_tiny && last.comm == event.comm && event.enter_ns <= last.leave_ns + kDirectGap_ns;
   for (const Pattern pattern : {Pattern::kTinyCollective, Pattern::kTinyFollower}) {
     if (pattern == Pattern::kTinyFollower && !follows) break;
     Row& tiny = row(pattern, event.region, event.comm, event.site);
@@ -279,8 +281,7 @@ void RankGather::add_collective(Thread& thread, const Event& event) {
 }
 
 /// After the broadcast's root collected something, or after another broadcast. A root that works in between needs both calls.
-void RankGather::add_bcast(Thread& thread, const Event& event) {
-  const Event& last = thread.last;
+void RankGather::add_bcast(Thread& thread, const Event& last, const Event& event) {
   const bool follows = last.group == Group::kCollective && last.is_blocking && last.comm == event.comm && last.root == event.root;
   const std::uint64_t gap_ns = event.enter_ns - std::min(last.leave_ns, event.enter_ns);
   const bool is_at_once = event.is_root && gap_ns <= last.time_ns() + event.time_ns();
@@ -294,7 +295,7 @@ void RankGather::add_bcast(Thread& thread, const Event& event) {
     pair.bytes_before += last.block_bytes;
   }
   const bool goes_on = follows && last.op == CollectiveOp::kBcast;
-  if (!goes_on || event.block_bytes > kSmallBcastBytes) end_bcasts(thread);
+  if (!goes_on || event.block_bytes > kSmallBcastBytes) end_bcasts(thread, last);
   if (event.block_bytes > kSmallBcastBytes) return;
   ++thread.bcasts.length;
   thread.bcasts.time_ns += event.time_ns();
@@ -303,12 +304,11 @@ void RankGather::add_bcast(Thread& thread, const Event& event) {
 }
 
 /// The last call was the run's last; its call site stands for the run.
-void RankGather::end_bcasts(Thread& thread) {
+void RankGather::end_bcasts(Thread& thread, const Event& last) {
   const Run run = std::exchange(thread.bcasts, {});
   const std::uint64_t bytes = std::exchange(thread.bcast_bytes, 0);
   const std::uint32_t gaps = std::exchange(thread.root_gaps, 0);
   if (run.length < kMinBcastRun) return;
-  const Event& last = thread.last;
   Row& bcasts = row(Pattern::kBcastRun, last.region, last.comm, last.site);
   bcasts.count += run.length;
   bcasts.root_count += last.is_root ? run.length - gaps : 0;
@@ -317,8 +317,7 @@ void RankGather::end_bcasts(Thread& thread) {
 }
 
 void RankGather::add_relay(const Event& first, const Event& second) {
-  constexpr std::uint64_t kMinGap_ns = 20'000;
-  if (second.enter_ns - std::min(first.leave_ns, second.enter_ns) > std::max(kMinGap_ns, first.time_ns() / 2)) return;  // works in between
+  if (second.enter_ns - std::min(first.leave_ns, second.enter_ns) > std::max(kDirectGap_ns, first.time_ns() / 2)) return;  // works in between
   std::vector<Relay>& relays = first.is_send ? send_then_receive_ : receive_then_send_;
   const std::int32_t from = world_ranks_.of(first.comm, first.is_send ? second.peer : first.peer);
   const std::int32_t to = world_ranks_.of(first.comm, first.is_send ? first.peer : second.peer);
@@ -332,7 +331,12 @@ void RankGather::add_relay(const Event& first, const Event& second) {
 }
 
 RankGather::Result RankGather::take() {
-  for (Thread& thread : threads_) end_bcasts(thread);
+  for (Thread& thread : threads_) end_bcasts(thread, thread.events[thread.last_index]);
+  for (CommId comm = 0; comm < comms_.size(); ++comm) {
+    if (comms_[comm].call_count == 0) continue;
+    rows_.push_back({.pattern = Pattern::kMessageCalls, .function = kNoRegion, .comm = comm, .count = comms_[comm].call_count,
+                     .time_ns = comms_[comm].call_time_ns});
+  }
   Result result{std::move(rows_), std::move(receive_then_send_), std::move(send_then_receive_), {}};
   for (const CommState& comm : comms_) result.all_to_all.push_back(comm.rounds);
   return result;

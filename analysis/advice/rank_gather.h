@@ -63,6 +63,8 @@ class RankGather {
     std::int32_t distinct_count = 0;  ///< members that this round has sent to
     std::uint64_t round_messages = 0;
     Rounds rounds{};
+    std::uint64_t call_count = 0;     ///< with messages
+    std::uint64_t call_time_ns = 0;
   };
   /// A call that communicates.
   struct Event {
@@ -86,7 +88,8 @@ class RankGather {
     std::uint64_t time_ns() const { return leave_ns - enter_ns; }
   };
   struct Thread {
-    Event last;
+    std::array<Event, 2> events;    ///< the last call that communicated, and the one that is being read
+    std::uint32_t last_index = 0;
     Event barrier;                  ///< waits for the call after it; group kNone: none
     Run bcasts;
     std::uint64_t bcast_bytes = 0;
@@ -105,10 +108,10 @@ class RankGather {
   void add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact, std::uint64_t time_ns);
   void note_collective(Event& event, const Call& call, const Fact& fact);
   void add_file(const Event& event, const Fact& fact);
-  void end_call(Thread& thread, const Event& event);
-  void add_collective(Thread& thread, const Event& event);
-  void add_bcast(Thread& thread, const Event& event);
-  void end_bcasts(Thread& thread);
+  void end_call(Thread& thread, const Event& last, const Event& event);
+  void add_collective(Thread& thread, const Event& last, const Event& event);
+  void add_bcast(Thread& thread, const Event& last, const Event& event);
+  void end_bcasts(Thread& thread, const Event& last);
   void add_relay(const Event& first, const Event& second);
 
   const ProcessDefinitions& definitions_;

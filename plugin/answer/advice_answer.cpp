@@ -24,9 +24,9 @@ void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
 
 }  // namespace
 
-Advice make_advice(const AnswerView& view, advice::Gather& gather, const analysis::WaitStates& states) {
+Advice make_advice(const AnswerView& view, advice::Gather& gather) {
   const auto name = [&](analysis::CommTable::Index comm) { return place_name(view.tables.comms, comm); };
-  advice::Facts facts = gather.take(states, view.waits, name);
+  advice::Facts facts = gather.take(view.waits, name);
   add_blocked_times(view, facts);
   Advice advice{advice::advise(facts), {}};
   advice::name_regions(view.source, facts, advice.findings);

@@ -5,9 +5,6 @@
 #include <string>
 #include <vector>
 
-namespace megascope::analysis {
-class WaitStates;
-}
 namespace megascope::advice {
 class Gather;
 }
@@ -22,7 +19,7 @@ struct Advice {
   std::vector<std::string> sites;         ///< by Finding::site
 };
 
-/// view: with waits and CPU times. gather, states: of the same pass.
-Advice make_advice(const AnswerView& view, advice::Gather& gather, const analysis::WaitStates& states);
+/// view: with waits and CPU times. gather: of the same pass.
+Advice make_advice(const AnswerView& view, advice::Gather& gather);
 
 }  // namespace megascope::answer

@@ -41,7 +41,8 @@ class Answer {
  private:
   void note_clock_errors();
   void read(const RecordSource& source);
-  analysis::Matching match(const RecordSource& source, analysis::MatchSink& sink);
+  template <class Sink>
+  analysis::Matching match(const RecordSource& source, Sink& sink);
   void judge_calls(const RecordSource& source);
   void judge_operations();
   void confirm();

@@ -67,6 +67,15 @@ std::map<std::uint32_t, Links> links_of(const Facts& facts, bool is_receive) {
   return by_comm;
 }
 
+/// Of sends in a row one rank must receive first, and send then: else it is a pipeline, whose last rank only receives.
+bool is_closed(const Facts& facts, std::uint32_t comm, const Chain& chain) {
+  if (chain.links.empty()) return false;
+  const std::int32_t breaker = chain.links.front().relay->to;
+  const auto rank = std::ranges::lower_bound(facts.ranks, breaker, {}, &RankFacts::world_rank);
+  return rank != facts.ranks.end() && rank->world_rank == breaker &&
+         std::ranges::any_of(rank->receive_then_send, [&](const Relay& relay) { return relay.comm == comm && relay.count >= kMinCount; });
+}
+
 void find(const Facts& facts, bool is_receive, Findings& found) {
   for (const auto& [comm, links] : links_of(facts, is_receive)) {
     Chain longest;
@@ -74,6 +83,7 @@ void find(const Facts& facts, bool is_receive, Findings& found) {
       Chain chain = chain_from(links, first, is_receive);
       if (chain.links.size() > longest.links.size()) longest = std::move(chain);
     }
+    if (!is_receive && !is_closed(facts, comm, longest)) continue;
     const double share = share_of(facts, longest.cost_ns);
     const double min_links = std::max(static_cast<double>(kMinChain) - 1.0, kMinRanks * static_cast<double>(facts.comms[comm].size) - 1.0);
     if (static_cast<double>(longest.links.size()) < min_links || facts.comms[comm].size < static_cast<std::int32_t>(kMinChain) || share < kMinShare) continue;

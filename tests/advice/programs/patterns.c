@@ -1,6 +1,7 @@
 // Programs that show one known problem of MPI programs each, and programs beside them that look like it and must not be advised:
 //   patterns MODE
 // The names of modes are those of the rules of analysis/advice; `not_…` are the ones without the problem. 4 ranks, except where noted.
+#define _POSIX_C_SOURCE 199309L
 #include <mpi.h>
 
 #include <stdio.h>
