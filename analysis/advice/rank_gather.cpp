@@ -55,7 +55,7 @@ RankGather::RankGather(const RecordSource& source, std::int32_t world_rank)
 Row& RankGather::row(Pattern pattern, RegionId region, CommId comm, std::uint32_t site) {
   const std::uint64_t key = std::uint64_t{region} << 48 | std::uint64_t{comm & 0xFFFFF} << 28 | std::uint64_t{site & 0xFFFFFF} << 4 |
                             static_cast<std::uint64_t>(pattern);
-  const KnownRow& known = known_rows_[(key * 0x9E3779B97F4A7C15U) >> 58];
+  const KnownRow& known = known_rows_[(key * 0x9E3779B97F4A7C15U) >> 60];
   if (known.key == key) return rows_[known.index];
   return row_slow_path(key, pattern, region, comm, site);
 }
@@ -64,7 +64,7 @@ Row& RankGather::row_slow_path(std::uint64_t key, Pattern pattern, RegionId regi
   if (rows_.size() >= kMaxRows && site != kNoIndex && !row_index_.contains(key)) return row(pattern, region, comm, kNoIndex);
   const auto [found, is_new] = row_index_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
   if (is_new) rows_.push_back({.pattern = pattern, .function = region, .comm = comm, .site = site});
-  known_rows_[(key * 0x9E3779B97F4A7C15U) >> 58] = {key, found->second};
+  known_rows_[(key * 0x9E3779B97F4A7C15U) >> 60] = {key, found->second};
   return rows_[found->second];
 }
 
@@ -107,7 +107,7 @@ void RankGather::add(LocationId location, const Call& call) {
   }
   const Event& last = thread.events[thread.last_index];
   Event& event = thread.events[1 - thread.last_index];
-  event = {.region = call.region, .site = site_of(call), .enter_ns = call.enter_ns, .leave_ns = call.leave_ns};
+  event = {.enter_ns = call.enter_ns, .leave_ns = call.leave_ns, .site = site_of(call), .region = call.region};
   add_facts(event, call);
   if (event.group == Group::kNone && region.is_boundary) event.group = Group::kOther;
   if (event.group == Group::kNone) return;
@@ -228,13 +228,13 @@ void RankGather::note_collective(Event& event, const Call& call, const Fact& fac
   event.group = region.op == CollectiveOp::kCreateHandle || region.op == CollectiveOp::kDestroyHandle ? Group::kOther : Group::kCollective;
   event.op = region.op;
   event.comm = fact.comm;
-  event.root = fact.peer;
+  event.peer = fact.peer;
   event.is_root = fact.peer >= 0 && fact.peer == comm.my_rank;
   event.is_blocking = fact.kind == FactKind::kCollective;
-  const std::uint64_t bytes = event.is_root && region.op == CollectiveOp::kBcast ? fact.bytes : std::max(fact.bytes, fact.bytes_received);
+  const std::uint64_t told_bytes = event.is_root && region.op == CollectiveOp::kBcast ? fact.bytes : std::max(fact.bytes, fact.bytes_received);
   const bool counts_all = counts_all_members(region.op) || (event.is_root && region.op != CollectiveOp::kNone);
-  event.block_bytes = counts_all && comm.size > 1 ? bytes / static_cast<std::uint64_t>(comm.size) : bytes;
-  event.is_tiny = event.is_blocking && may_be_tiny(region.op) && comm.size > 1 && event.block_bytes <= kTinyCollectiveBytes;
+  event.bytes = counts_all && comm.size > 1 ? told_bytes / static_cast<std::uint64_t>(comm.size) : told_bytes;
+  event.is_tiny = event.is_blocking && may_be_tiny(region.op) && comm.size > 1 && event.bytes <= kTinyCollectiveBytes;
 }
 
 void RankGather::add_file(const Event& event, const Fact& fact) {
@@ -276,13 +276,13 @@ void RankGather::add_collective(Thread& thread, const Event& last, const Event& 
     Row& tiny = row(pattern, event.region, event.comm, event.site);
     ++tiny.count;
     tiny.time_ns += event.time_ns();
-    tiny.bytes += event.block_bytes;
+    tiny.bytes += event.bytes;
   }
 }
 
 /// After the broadcast's root collected something, or after another broadcast. A root that works in between needs both calls.
 void RankGather::add_bcast(Thread& thread, const Event& last, const Event& event) {
-  const bool follows = last.group == Group::kCollective && last.is_blocking && last.comm == event.comm && last.root == event.root;
+  const bool follows = last.group == Group::kCollective && last.is_blocking && last.comm == event.comm && last.peer == event.peer;
   const std::uint64_t gap_ns = event.enter_ns - std::min(last.leave_ns, event.enter_ns);
   const bool is_at_once = event.is_root && gap_ns <= last.time_ns() + event.time_ns();
   const bool is_gather = last.op == CollectiveOp::kGather || last.op == CollectiveOp::kGatherv;
@@ -291,15 +291,15 @@ void RankGather::add_bcast(Thread& thread, const Event& last, const Event& event
     ++pair.count;
     pair.root_count += is_at_once ? 1 : 0;
     pair.time_ns += last.time_ns() + event.time_ns();
-    pair.bytes += event.block_bytes;
-    pair.bytes_before += last.block_bytes;
+    pair.bytes += event.bytes;
+    pair.bytes_before += last.bytes;
   }
   const bool goes_on = follows && last.op == CollectiveOp::kBcast;
-  if (!goes_on || event.block_bytes > kSmallBcastBytes) end_bcasts(thread, last);
-  if (event.block_bytes > kSmallBcastBytes) return;
+  if (!goes_on || event.bytes > kSmallBcastBytes) end_bcasts(thread, last);
+  if (event.bytes > kSmallBcastBytes) return;
   ++thread.bcasts.length;
   thread.bcasts.time_ns += event.time_ns();
-  thread.bcast_bytes += event.block_bytes;
+  thread.bcast_bytes += event.bytes;
   thread.root_gaps += goes_on && event.is_root && !is_at_once ? 1 : 0;
 }
 

@@ -35,7 +35,7 @@ class RankGather {
   static constexpr std::size_t kMaxRows = 4096;
   static constexpr std::size_t kMaxPeers = 4096;
   static constexpr std::size_t kMaxRelays = 4;
-  static constexpr std::size_t kKnownCount = 64;
+  static constexpr std::size_t kKnownCount = 16;  ///< few, so that many ranks' stay in the cache
 
   /// What a call does, as far as the order of calls matters.
   enum class Group : std::uint8_t { kNone, kMessage, kCollective, kOther };
@@ -66,27 +66,26 @@ class RankGather {
     std::uint64_t call_count = 0;     ///< with messages
     std::uint64_t call_time_ns = 0;
   };
-  /// A call that communicates.
+  /// A call that communicates. Small: two of each thread are touched in every call.
   struct Event {
-    Group group = Group::kNone;
-    CollectiveOp op = CollectiveOp::kNone;
-    CommId comm = kNoComm;
-    std::int32_t root = kNoPeer;
-    RegionId region = kNoRegion;
-    std::uint32_t site = kNoIndex;
     std::uint64_t enter_ns = 0;
     std::uint64_t leave_ns = 0;
-    std::uint64_t block_bytes = 0;  ///< of one member
+    std::uint64_t bytes = 0;         ///< of a collective: one member's block; of a message: of the first
+    CommId comm = kNoComm;
+    std::int32_t peer = kNoPeer;     ///< the root, or the first message's partner
+    std::uint32_t site = kNoIndex;
+    std::uint32_t message_count = 0;
+    RegionId region = kNoRegion;
+    Group group = Group::kNone;
+    CollectiveOp op = CollectiveOp::kNone;
     bool is_blocking = false;
     bool is_root = false;
     bool is_tiny = false;
-    std::uint32_t message_count = 0;
-    bool is_send = false;           ///< of a blocking single message
-    std::int32_t peer = kNoPeer;
-    std::uint64_t bytes = 0;
+    bool is_send = false;            ///< a blocking one
 
     std::uint64_t time_ns() const { return leave_ns - enter_ns; }
   };
+  static_assert(sizeof(Event) == 48);
   struct Thread {
     std::array<Event, 2> events;    ///< the last call that communicated, and the one that is being read
     std::uint32_t last_index = 0;
