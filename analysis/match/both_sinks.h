@@ -4,10 +4,11 @@
 
 namespace megascope::analysis {
 
-/// Gives what is matched to two. They outlive the object.
+/// Gives what is matched to two, of known types: what one of them ignores costs nothing. They outlive the object.
+template <class First, class Second>
 class BothSinks final : public MatchSink {
  public:
-  BothSinks(MatchSink& first, MatchSink& second) : first_(first), second_(second) {}
+  BothSinks(First& first, Second& second) : first_(first), second_(second) {}
 
   void begin(std::size_t task_count) override {
     first_.begin(task_count);
@@ -35,8 +36,8 @@ class BothSinks final : public MatchSink {
   }
 
  private:
-  MatchSink& first_;
-  MatchSink& second_;
+  First& first_;
+  Second& second_;
 };
 
 }  // namespace megascope::analysis

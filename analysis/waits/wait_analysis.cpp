@@ -1,5 +1,7 @@
 #include "analysis/waits/wait_analysis.h"
 
+#include <utility>
+
 #include "analysis/common/parallel.h"
 
 namespace megascope::analysis {
@@ -12,7 +14,44 @@ RankWaits& rank_of(WaitAnalysis& analysis, std::int32_t world_rank) {
   return analysis.ranks.back();
 }
 
-void add_waits(WaitAnalysis& analysis, RankWaits& rank, const GrowingArray<WaitingStop>& stops, const MatchTables& tables,
+/// Sums of one waiting track by whom it waited for.
+class WaitsByCulprit {
+ public:
+  explicit WaitsByCulprit(std::size_t track_count) : sums_(track_count) {}
+
+  void add(const WaitingStop& stop) {
+    const Track culprit = stop.culprit();
+    if (culprit >= sums_.size()) return;
+    Sums& sums = sums_[culprit];
+    if (!sums.is_touched) touched_.push_back(culprit);
+    sums.is_touched = true;
+    sums.by_kind[stop.kind_bits].add(stop.wait_ns);
+  }
+  /// Adds the sums, and forgets them.
+  void move_to(std::vector<WaitedFor>& all) {
+    for (const Track culprit : touched_) {
+      const Sums sums = std::exchange(sums_[culprit], {});
+      WaitedFor& waited = all[culprit];
+      ++waited.waiter_count;
+      for (std::size_t kind = 0; kind < kWaitKindCount; ++kind) {
+        waited.by_kind[kind].count += sums.by_kind[kind].count;
+        waited.by_kind[kind].wait_ns += sums.by_kind[kind].wait_ns;
+        waited.waiter_counts[kind] += sums.by_kind[kind].count != 0 ? 1 : 0;
+      }
+    }
+    touched_.clear();
+  }
+
+ private:
+  struct Sums {
+    std::array<WaitSum, kWaitKindCount> by_kind{};
+    bool is_touched = false;
+  };
+  std::vector<Sums> sums_;  ///< by track
+  std::vector<Track> touched_;
+};
+
+void add_waits(WaitAnalysis& analysis, WaitsByCulprit& by_culprit, RankWaits& rank, const GrowingArray<WaitingStop>& stops, const MatchTables& tables,
                Track track) {
   std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
@@ -21,8 +60,10 @@ void add_waits(WaitAnalysis& analysis, RankWaits& rank, const GrowingArray<Waiti
     if (stop.region >= by_region.size()) by_region.resize(std::size_t{stop.region} + 1);
     by_region[stop.region][stop.kind_bits].add(stop.wait_ns);
     rank.by_kind[stop.kind_bits].add(stop.wait_ns);
+    by_culprit.add(stop);
     if (stop.comm < by_comm.size()) by_comm[stop.comm].add(stop.wait_ns);
   }
+  by_culprit.move_to(analysis.waited_for);
   const auto merge = [](WaitSum& sum, const WaitSum& part) {
     sum.count += part.count;
     sum.wait_ns += part.wait_ns;
@@ -51,8 +92,10 @@ WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching, co
       costs = delay_costs(waits.stops());
     } else {
       analysis.path = critical_path(waits.stops(), matching.tracks, tables);
+      analysis.waited_for.resize(tables.track_count());
+      WaitsByCulprit by_culprit(tables.track_count());
       for (Track track = 0; track < tables.track_count(); ++track) {
-        add_waits(analysis, rank_of(analysis, tables.place(track).world_rank), waits.stops()[track], tables, track);
+        add_waits(analysis, by_culprit, rank_of(analysis, tables.place(track).world_rank), waits.stops()[track], tables, track);
       }
     }
   });

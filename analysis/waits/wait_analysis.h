@@ -32,12 +32,20 @@ struct RankWaits {
   WaitSum by_kind[kWaitKindCount];
 };
 
+/// What others waited for one track directly.
+struct WaitedFor {
+  std::array<WaitSum, kWaitKindCount> by_kind{};
+  std::array<std::uint32_t, kWaitKindCount> waiter_counts{};  ///< tracks
+  std::uint32_t waiter_count = 0;                             ///< tracks, of any kind
+};
+
 struct WaitAnalysis {
   std::vector<RankWaits> ranks;   ///< ascending
   WaitSum by_kind[kWaitKindCount];
   std::map<std::uint32_t, WaitSum> by_function;     ///< FunctionIndex
   std::map<std::uint32_t, std::array<WaitSum, kWaitKindCount>> kinds_of_function;
   std::map<CommTable::Index, WaitSum> by_comm;
+  std::vector<WaitedFor> waited_for;  ///< by track
   CollectiveCosts collectives;
   CriticalPath path;
   std::uint64_t wall_ns = 0;      ///< sum over threads

@@ -66,6 +66,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
     read(in_order());
   }
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
+  if (gather_) view_.advice = make_advice(view_, *gather_);
   if (view_.has_operations) judge_operations();
   else if (!detection_.culprits.empty()) confirm();
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
@@ -79,6 +80,14 @@ void Answer::note_clock_errors() {
   judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs : std::max(kLeastNs, 2 * clock_errors_ns_.back());
 }
 
+template <class Sink>
+analysis::Matching Answer::match(const RecordSource& source, Sink& sink) {
+  if (!options_.has_advice) return analysis::match_run(source, tables_, sink, options_.jobs);
+  if (!gather_) gather_.emplace(run_, tables_);
+  analysis::BothSinks both(sink, *gather_);
+  return analysis::match_run(source, tables_, both, options_.jobs);
+}
+
 /// Who is slow, then who waits for whom; steps that are replayed are known by then.
 void Answer::read(const RecordSource& source) {
   if (view_.has_operations) {
@@ -87,12 +96,12 @@ void Answer::read(const RecordSource& source) {
   }
   judge_calls(source);
   if (!options_.has_replay && detection_.culprits.empty()) {
-    matching_ = analysis::match_run(source, tables_, states_, options_.jobs);
+    matching_ = match(source, states_);
     return;
   }
   program_.emplace(source, tables_, whatif::plan_steps(detection_.steps, {.told = &told_}));
   analysis::BothSinks both(states_, *program_);
-  matching_ = analysis::match_run(source, tables_, both, options_.jobs);
+  matching_ = match(source, both);
 }
 
 /// A rank that is slow by itself is told with its place in the parallel groups.

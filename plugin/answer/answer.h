@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/advice/gather.h"
 #include "analysis/common/parallel_groups.h"
 #include "analysis/detect/told_steps.h"
 #include "analysis/whatif/program_graph.h"
@@ -21,6 +22,7 @@ class Answer {
   struct Options {
     unsigned jobs = 1;        ///< threads to work with, the caller's among them
     bool has_replay = false;  ///< replay() will be asked for; causes that are found are replayed in any case
+    bool has_advice = false;  ///< known problems of MPI programs are looked for
   };
   /// run: outlives the object; read twice, and up to six times more where clocks contradict the order of messages. time: of all clock
   /// domains of the run. Throws what the source throws, and std::bad_alloc. Memory: some 50 bytes a call.
@@ -39,6 +41,8 @@ class Answer {
  private:
   void note_clock_errors();
   void read(const RecordSource& source);
+  template <class Sink>
+  analysis::Matching match(const RecordSource& source, Sink& sink);
   void judge_calls(const RecordSource& source);
   void judge_operations();
   void add_blocked_in_mpi(whatif::WhatIf& what_if) const;
@@ -66,6 +70,7 @@ class Answer {
   std::optional<whatif::ProgramGraph> program_;  ///< where it will be replayed
   std::optional<JudgedRegions> regions_;         ///< of a run of regions
   std::optional<whatif::OperationGraph> graph_;  ///< once it was
+  std::optional<advice::Gather> gather_;         ///< where advice is asked for
   AnswerView view_;
 };
 

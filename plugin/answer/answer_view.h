@@ -7,6 +7,7 @@
 #include "analysis/waits/wait_analysis.h"
 #include "core/record/shared_cores.h"
 #include "core/record/source.h"
+#include "plugin/answer/advice_answer.h"
 
 #include <cstdint>
 #include <string>
@@ -28,6 +29,7 @@ struct AnswerView {
   bool are_steps_told = false;  ///< by the program or the timeline; else inferred from calls that come back
   std::vector<cpu::RankCpu> cpu = {};           ///< by index in world_ranks(); divided between outside and inside of MPI only where there are culprits
   std::vector<SharedCores> shared_cores = {};
+  Advice advice = {};                           ///< empty unless asked for
   std::vector<std::int64_t> step_numbers = {};  ///< the program's own, ascending; empty: steps were found, and count from 0
 
   const std::string& host(std::int32_t world_rank) const { return source.process(world_rank).info.host; }

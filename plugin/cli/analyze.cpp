@@ -27,7 +27,7 @@ int analyze_run(const AnalyzeArguments& arguments) {
     return kUnusable;
   }
   const auto jobs = static_cast<unsigned>(arguments.jobs > 0 ? arguments.jobs : usable_processor_count());
-  answer::Answer found(*run, run->time(), {.jobs = jobs, .has_replay = true});
+  answer::Answer found(*run, run->time(), {.jobs = jobs, .has_replay = true, .has_advice = true});
   const AnalyzeView& view = found.view();
   const whatif::WhatIf what_if = found.replay();
   const report::OpenEndFacts ends = open_ends_of(*run, jobs);

@@ -163,6 +163,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
     json["culprits"].back()["gain"] = i < what_if.asked.size() ? Json(what_if.asked[i].gain) : Json(nullptr);
     json["culprits"].back()["alone"] = i < what_if.asked.size() ? Json(what_if.asked[i].alone) : Json(nullptr);
   }
+  json["advice"] = advice_json(view);
   json["what_if"] = what_if_json(what_if);
   json["waits"] = waits_json(view);
   json["critical_path"] = path_json(view);

@@ -184,6 +184,7 @@ std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
     lines.emplace_back();
     append(lines, "Cores: " + sentence, 0);
   }
+  for (const std::string& line : advice_lines(view)) lines.push_back(line);
   if (view.detection.step_count != 0 && !view.are_steps_told) {
     lines.emplace_back();
     append(lines, "The program tells no steps: " + std::to_string(view.detection.step_count) + " are inferred from calls that come back.", 0);

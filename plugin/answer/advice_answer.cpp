@@ -1,0 +1,40 @@
+#include "plugin/answer/advice_answer.h"
+
+#include "analysis/advice/advice.h"
+#include "analysis/advice/gather.h"
+#include "plugin/answer/answer_view.h"
+#include "plugin/answer/collective_words.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace megascope::answer {
+namespace {
+
+/// A rank that neither has a core nor waits for one is blocked.
+void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
+  for (advice::RankFacts& rank : facts.ranks) {
+    const auto found = std::ranges::find(view.cpu, rank.world_rank, &cpu::RankCpu::world_rank);
+    if (found == view.cpu.end() || !found->has_readings() || !found->has_wait) continue;
+    cpu::CpuSums all = found->whole.outside;
+    all.add(found->whole.inside);
+    rank.blocked_ns = std::max(0.0, all.wall_ns - all.cpu_ns - all.wait_ns);
+  }
+}
+
+}  // namespace
+
+Advice make_advice(const AnswerView& view, advice::Gather& gather) {
+  const auto name = [&](analysis::CommTable::Index comm) { return place_name(view.tables.comms, comm); };
+  advice::Facts facts = gather.take(view.waits, name);
+  add_blocked_times(view, facts);
+  Advice advice{advice::advise(facts), {}};
+  advice::name_regions(view.source, facts, advice.findings);
+  for (advice::Finding& finding : advice.findings) {
+    if (!finding.region.empty()) finding.text += " Most of it is in region `" + finding.region + "`.";
+  }
+  advice.sites = std::move(facts.sites);
+  return advice;
+}
+
+}  // namespace megascope::answer
