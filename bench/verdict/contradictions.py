@@ -217,10 +217,18 @@ def shares_of_the_run_within_the_total_loss(output):
             yield f"the text says {printed} % of the run, all that was lost is {percent(total)}"
 
 
+def outside_of_work(output, named):
+    """Share of their time that ranks other than `named` are in MPI: they wait there, or for transfers that began late, which are no
+    wait states where the other side had started them."""
+    others = [one for one in output.answer.get("per_rank") or [] if one["rank"] not in named and one.get("wall_s")]
+    wall_s = sum(one["wall_s"] for one in others)
+    return sum(one["mpi_s"] for one in others) / wall_s if wall_s else 0.0
+
+
 @rule
 def somebody_waits_for_what_is_slow(output):
-    """While some ranks are slow the others wait: of a cost c their waits are c x others / ranks of the time, hidden waits at
-    most half of it. Timelines of other tools leave much of the waiting between operations."""
+    """While some ranks are slow the others wait: of a cost c their waits, or their time in MPI, are c x others / ranks of the time,
+    hidden waits at most half of it. Timelines of other tools leave much of the waiting between operations."""
     if output.answer.get("import"):
         return
     waits, world = output.answer.get("waits") or {}, len(output.answer.get("per_rank") or [])
@@ -229,7 +237,8 @@ def somebody_waits_for_what_is_slow(output):
     waited = (waits["total_s"] + waits.get("hidden_s", 0.0)) / waits["wall_s"]
     for culprit in output.culprits:
         others = max(1, world - len(culprit["ranks"])) / world
-        if culprit["kind"] != "slow_link" and culprit["cost_fraction"] >= 0.02 and waited < 0.5 * culprit["cost_fraction"] * others:
+        spent = max(waited, outside_of_work(output, culprit["ranks"]) * others)
+        if culprit["kind"] != "slow_link" and culprit["cost_fraction"] >= 0.02 and spent < 0.5 * culprit["cost_fraction"] * others:
             yield f"{name_of(culprit)} costs {percent(culprit['cost_fraction'])}, and ranks wait {percent(waited)} of their time"
 
 

@@ -160,6 +160,14 @@ class Costs(unittest.TestCase):
         text = TEXT.replace("6.0 % of their time", "0.14 % of their time")
         self.assertEqual(rules_of(text, change=change), ["somebody_waits_for_what_is_slow"])
 
+    def test_others_may_wait_for_transfers_instead(self):
+        def change(answer, mpi_s):
+            answer["waits"]["total_s"] = 0.14
+            answer["per_rank"] = [{"rank": rank, "wall_s": 6.0, "mpi_s": mpi_s if rank != 1 else 5.0} for rank in range(16)]
+        text = TEXT.replace("6.0 % of their time", "0.14 % of their time")
+        self.assertEqual(rules_of(text, change=lambda answer: change(answer, 0.2)), [])
+        self.assertEqual(rules_of(text, change=lambda answer: change(answer, 0.05)), ["somebody_waits_for_what_is_slow"])
+
     def test_waits_of_ranks_without_a_trace_are_not_seen(self):
         def change(answer):
             answer["waits"]["total_s"] = 0.14

@@ -66,6 +66,24 @@ class Programs(unittest.TestCase):
         self.assertEqual([link.link_factor(*pair) for pair in ((1, 2, 3), (2, 1, 9), (1, 2, 2), (0, 1, 5))], [5, 5, 1.0, 1.0])
 
 
+class Steps(unittest.TestCase):
+    def test_calls_lie_within_their_step_on_the_clock_of_their_rank(self):
+        job = job_of("pipeline", skews=[-250.0] * 16)
+        simulations = runs.Simulations(job)
+        job.start = lambda: None       # keeps the skews
+        simulations.simulate([])
+        for rank in simulations.world.ranks[:4]:
+            entries = [struct.unpack_from("<Q", call)[0] >> 16 for call in rank.calls]
+            for _, begin, end in rank.steps[:3]:
+                inside = [entry for entry in entries if begin <= entry < end]
+                self.assertGreater(len(inside), 5)
+                self.assertFalse([entry for entry in entries if begin - 90 < entry < begin])
+                self.assertLess(min(inside) - begin, 3e6)
+            begins = [begin for _, begin, _ in rank.steps]
+            first = [min(entry for entry in entries if entry >= begin) - begin for begin in begins]
+            self.assertTrue(rank.rank < job.of.tp or any(99 <= wait <= 101 for wait in first), first)
+
+
 class Truth(unittest.TestCase):
     def truth(self, shape, fault, healthy_ns, time_ns, **fields):
         return run_truth.ground_truth(job_of(shape, **fields), [fault] if fault else [], healthy_ns, time_ns)

@@ -12,6 +12,7 @@ import random
 import native_trace as trace
 
 CALL_NS = 450.0                    # of a call that waits for nothing
+STEP_CALL_NS = 100.0               # of reporting a step's begin or end
 ANY = trace.ANY_SOURCE
 
 
@@ -118,10 +119,17 @@ class Rank:
 
     def begin_step(self, step):
         self.step = step
-        self.steps.append([step, self.now, self.now])
+        self.steps.append([step, self.stamp(self.now), 0])
+        self.now += STEP_CALL_NS
 
     def end_step(self):
-        self.steps[-1][2] = self.now
+        self.now += STEP_CALL_NS
+        self.steps[-1][2] = self.stamp(self.now)
+        self.now += STEP_CALL_NS
+
+    def stamp(self, time):
+        """On the rank's corrected clock."""
+        return max(0, round(time + self.skew_ns))
 
     def isend(self, peer, tag, size):
         request = self.posted(trace.SEND_REQUEST, trace.SEND_COMPLETE, "MPI_Isend", peer, tag, size)
@@ -185,8 +193,7 @@ class Rank:
         return Request(self, completion, self.numbers, peer, tag, size)
 
     def add(self, region, enter, leave, comm=trace.WIDE_COMM, folded=0, own=b"", facts=b""):
-        begin = max(0, round(enter + self.skew_ns))
-        self.calls.append(trace.Call.words(region, begin, max(begin, round(leave + self.skew_ns)), comm, folded, own, facts))
+        self.calls.append(trace.Call.words(region, self.stamp(enter), self.stamp(leave), comm, folded, own, facts))
 
     # How it waits.
 

@@ -58,7 +58,7 @@ def write_traces(job, world, end_ns, folder):
     for rank in world.ranks:
         described = native_trace.definitions(rank.rank, f"node{job.host(rank.rank):02}", f"/opt/programs/{job.shape}", rank.comms,
                                              job.of.groups(job, rank.rank), job.reports_steps)
-        steps = [(number, round(begin), round(end)) for number, begin, end in rank.steps] if job.reports_steps else []
+        steps = rank.steps if job.reports_steps else []
         native_trace.write(os.path.join(folder, f"rank-{rank.rank}.mgt"), rank.rank, job.world, described, b"".join(rank.calls), steps,
                            round(end_ns), f"mpi-run-{job.seed}")
 
