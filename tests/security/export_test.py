@@ -93,6 +93,7 @@ class Exchanged(Case):
         for attempt in range(ATTEMPTS):
             self.as_root(self.mine)
             process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # until then it goes on, on another processor
             mine, = (path for path in (self.mine, link) if not os.path.islink(path))
             self.assertFalse(self.secret in self.taken(mine), f"attempt {attempt}")
             self.taken(self.theirs)

@@ -46,6 +46,16 @@ async function ranksView(page) {
   return { chosen, ...tables };
 }
 
+/** The job goes on: a chart may move away from under the cursor before it has told anything. */
+async function cursorUntilTold(page, chart, text) {
+  for (const until = Date.now() + 30000; ;) {
+    await cursorTo(page, chart, 1, 0);
+    if ((await page.innerText('[data-told="strips"]')).includes(text)) return;
+    if (Date.now() > until) throw new Error(`nothing with "${text}" is told at ${chart}`);
+    await page.waitForTimeout(100);
+  }
+}
+
 async function tensorsView(page) {
   await page.click("[data-view=tensors]");
   await page.waitForFunction((count) => document.querySelectorAll("[data-strip] [data-layer]").length === count, 4 * LAYERS);
@@ -56,8 +66,7 @@ async function tensorsView(page) {
   await page.waitForFunction((count) => document.querySelectorAll("[data-strip='1'] [data-layer]").length === count, LAYERS);
   const told = () => page.innerText('[data-told="strips"]');
   for (let layer = 0; layer < LAYERS; layer++) {
-    await cursorTo(page, `strip-1-${layer}`, 1, 0);
-    await page.waitForFunction(() => document.querySelector('[data-told="strips"]').textContent.includes("norm of"));
+    await cursorUntilTold(page, `strip-1-${layer}`, "norm of");
   }
   await page.click("[data-pause]");
   const strips = [];
