@@ -73,7 +73,6 @@ void add_foreign(std::span<const RankCpus> cpus, std::vector<Account>& accounts)
       const RankCpus* const others = cpus_of(cpus, other.world_rank);
       if (&other == &account || others == nullptr || !are_fellows(*own, *others)) continue;
       fellows_cpu_ns += all_of(*other.times).cpu_ns;
-      account.shares_cores = true;
     }
     if (own->cpus.granted_milli == 0) account.foreign_ns = std::max(0.0, account.core_wait_ns - fellows_cpu_ns);
   }

@@ -21,7 +21,6 @@ struct Account {
   double blocked_in_mpi_ns = 0.0;  ///< the same in MPI, beyond what the other ranks are there: the library waited for more than other ranks
   double core_wait_ns = 0.0;     ///< all of its waits for a core
   double foreign_ns = 0.0;       ///< of these, at least: while something that is no judged thread of this run had the core
-  bool shares_cores = false;     ///< with other ranks
 };
 
 /// Of ranks with readings that have the wait for a core; ascending. times: of cpu_times(), outlives the result. cpus: of all ranks.

@@ -178,7 +178,7 @@ class WholeRun {
       });
       if (is_named || !is_blocked_in_mpi(account.world_rank) || !is_beyond_scatter(accounts_, account, blocked_in_mpi)) continue;
       Culprit found = common(Cause::kBlocked, account, account.blocked_in_mpi_ns);
-      found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns, 1.0);
+      found.factor = run_ns_ / std::max(run_ns_ - account.blocked_in_mpi_ns, 1.0);  // of all its time, not of its work
       found.is_in_mpi = true;
       found.blocked_ns = account.blocked_in_mpi_ns;
       std::erase_if(detection_.culprits, [&](const Culprit& culprit) { return is_one(culprit, account.world_rank); });
