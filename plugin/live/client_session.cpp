@@ -7,7 +7,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
-#include "plugin/live/guest_budget.h"
 
 namespace megascope::live {
 namespace {
@@ -25,7 +24,8 @@ constexpr int kSendBuffer = 256 << 10;  ///< of the kernel: what lies there cann
 }  // namespace
 
 ClientSession::ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id)
-    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()), budget_timer_(loop.context()) {
+    : loop_(loop), party_(party), id_(id), socket_(std::move(stream)), buffer_(kMostMessageBytes), patience_(loop.context()),
+      read_turn_(party.budget()), budget_timer_(loop.context()), idle_timer_(loop.context()) {
   loop_.count_connection(party_, 1);
   loop_.add(this);
 }
@@ -44,8 +44,9 @@ ClientSession::~ClientSession() {
 void ClientSession::set_options() {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(kHandshakeSeconds);
-  timeout.idle_timeout = kPatience;  // a ping goes out at half of it
-  timeout.keep_alive_pings = true;
+  const bool is_guest = party_.budget() != nullptr;
+  timeout.idle_timeout = is_guest ? websocket::stream_base::none() : kPatience;  // a ping goes out at half of it
+  timeout.keep_alive_pings = !is_guest;
   socket_.set_option(timeout);
   socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) { response.set(beast::http::field::cache_control, "no-store"); }));
   socket_.read_message_max(kMostMessageBytes);
@@ -67,7 +68,8 @@ void ClientSession::start(beast::http::request<beast::http::empty_body> request)
   socket_.async_accept(*kept, [self = shared_from_this(), kept](const error_code& error) {
     if (error) return;
     self->is_open_ = true;
-    self->read();
+    if (self->party_.budget() != nullptr) self->watch_idleness();
+    self->read_on();
     self->serve();
   });
 }
@@ -99,12 +101,33 @@ bool ClientSession::take_message() {
 
 /// The next message, once the budget allows for it.
 void ClientSession::read_on() {
-  GuestBudget* const budget = party_.budget();
-  if (budget == nullptr || !loop_.hub().is_running() || budget->is_open(now_since_epoch_ns())) return read();
+  if (!loop_.hub().is_running() || read_turn_.has_come(now_since_epoch_ns())) return read();
   budget_timer_.expires_after(kBudgetLook);
   budget_timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (!error && !self->is_closing_) self->read_on();
   });
+}
+
+/// Beast's own timeout takes a client whose bytes wait for the budget for one that is silent.
+void ClientSession::watch_idleness() {
+  idle_timer_.expires_after(kPatience / 4);  // a ping goes out between half and three quarters of it
+  idle_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+    const std::shared_ptr<ClientSession> self = weak.lock();
+    if (error || !self || self->is_closing_) return;
+    self->look_whether_idle();
+    if (!self->is_closing_) self->watch_idleness();
+  });
+}
+
+void ClientSession::look_whether_idle() {
+  auto& stream = beast::get_lowest_layer(socket_);
+  if (stream.rate_policy().is_endless()) return give_up();
+  error_code error;
+  const bool has_spoken = stream.socket().available(error) != 0;
+  const Clock::duration silence = Clock::now() - stream.rate_policy().said_at();
+  if (error || (!has_spoken && silence > kPatience)) return give_up();
+  if (has_spoken || silence < kPatience / 2 || std::exchange(is_pinging_, true)) return;
+  socket_.async_ping({}, [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
 }
 
 void ClientSession::refuse() {
@@ -114,7 +137,9 @@ void ClientSession::refuse() {
 
 void ClientSession::serve() {
   if (!is_open_ || is_sending_ || is_closing_) return;
-  GuestCharge charge(party_.budget());
+  GuestBudget* const budget = party_.budget();
+  const bool is_held = budget != nullptr && !budget->is_open(now_since_epoch_ns());  // to be told so, at each step, is free
+  GuestCharge charge(is_held ? nullptr : budget);
   message_ = {};
   if (is_refused_) {
     message_.is_text = party_.next_reply(id_, message_.text);
@@ -191,6 +216,7 @@ void ClientSession::give_up() {
   is_closing_ = true;
   patience_.cancel();
   budget_timer_.cancel();
+  idle_timer_.cancel();
   beast::get_lowest_layer(socket_).close();
 }
 

@@ -11,6 +11,7 @@
 #include <boost/beast/websocket/stream.hpp>
 
 #include "plugin/live/counted_stream.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
 
 namespace megascope::live {
@@ -18,6 +19,8 @@ namespace megascope::live {
 /// One client: reads what it says, and sends what the hub has for it, one message at a time. The loop's thread.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// id: of a client that the party knows; it is disconnected at the end.
   ClientSession(Loop& loop, Party& party, CountedStream stream, Party::ClientId id);
   ~ClientSession();
@@ -27,6 +30,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void start(boost::beast::http::request<boost::beast::http::empty_body> request);
   /// Sends the next message, if there is one and none is on its way.
   void serve();
+  /// When the last message to it was begun. The epoch: none was.
+  Clock::time_point served_at() const { return began_; }
   /// At the end of the run, again and again: gives up a client that has something to take and took nothing for 100 ms.
   void give_up_if_stuck();
   /// When the time for that is over: gives up a client that has not received all but the verdict.
@@ -35,13 +40,13 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void give_up();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void set_options();
   void read();
   void on_message();
   bool take_message();
   void read_on();
+  void watch_idleness();
+  void look_whether_idle();
   void refuse();
   void send();
   void wait_for_client(Clock::duration delay);
@@ -58,12 +63,15 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   boost::beast::websocket::stream<CountedStream> socket_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer patience_;  ///< with a client that does not take what is sent
-  boost::asio::steady_timer budget_timer_;  ///< for the budget of clients without token, before the next message is read
+  GuestTurn read_turn_;
+  boost::asio::steady_timer budget_timer_;  ///< for that turn
+  boost::asio::steady_timer idle_timer_;    ///< of clients without token
   Outgoing message_;                    ///< on its way
   Clock::time_point began_;             ///< when that was
   int left_ = -1;                       ///< at the end of the run: bytes that wait in the kernel; -1: was not looked at
   Clock::time_point took_;              ///< when these were fewer than before
   bool is_open_ = false;
+  bool is_pinging_ = false;
   bool is_sending_ = false;
   bool is_refused_ = false;  ///< gets its last words, and is closed
   bool is_closing_ = false;

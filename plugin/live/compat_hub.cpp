@@ -33,7 +33,7 @@ CompatHub::~CompatHub() {
 std::optional<Party::ClientId> CompatHub::connect(std::int64_t now_ns) {
   if (clients_.size() >= kMostCompatClients) return std::nullopt;
   const ClientId id = next_client_++;
-  clients_[id].rate = MessageRate(now_ns);
+  clients_.try_emplace(id, budget_).first->second.rate = MessageRate(now_ns);
   return id;
 }
 
@@ -184,7 +184,7 @@ bool CompatHub::next_reply(ClientId id, std::string& text) {
 bool CompatHub::next(ClientId id, std::int64_t now_ns, Outgoing& message) {
   Client* const client = find(id);
   if (client == nullptr) return false;
-  client->is_held = !budget_.is_open(now_ns);
+  client->is_held = !client->turn.has_come(now_ns);
   if (client->is_held && !has_ended_) return false;
   message.is_text = true;
   if (next_reply(id, message.text) || client->answers.take(message.text)) return true;

@@ -57,6 +57,9 @@ class CompatHub final : public Party, public Onlooker {
   };
   enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
   struct Client {
+    explicit Client(GuestBudget& budget) : turn(&budget) {}
+
+    GuestTurn turn;  ///< to be sent something
     Mode mode = Mode::kIdle;
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;

@@ -16,12 +16,13 @@ constexpr std::uint64_t kCpuNsOfByte = 8;
 }  // namespace
 
 std::size_t LastTaken::available_read_bytes() const noexcept {
-  const bool may_read = message_bytes_ < kMaxBytesOfMessage && (budget_ == nullptr || budget_->is_open(now_since_epoch_ns()));
+  const bool may_read = !is_endless() && (budget_ == nullptr || budget_->is_open(now_since_epoch_ns()));
   return may_read ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
 void LastTaken::transfer_read_bytes(std::size_t bytes) noexcept {
   message_bytes_ += bytes;
+  if (bytes != 0) said_at_ = std::chrono::steady_clock::now();
   if (budget_ != nullptr) budget_->spend(bytes, kCpuNsOfRead + bytes * kCpuNsOfByte);
 }
 

@@ -14,11 +14,15 @@ namespace megascope::live {
 class GuestBudget;
 
 /// A policy of Beast's streams: remembers when the other side last took something; stops reading where more bytes come without a whole
-/// message than any that is allowed takes, however they are cut into frames (such a connection ends by its idle timeout);
+/// message than any that is allowed takes, however they are cut into frames (such a connection is ended within its idle time);
 /// charges all that is read to a budget, and does not read while that is closed: then Beast reads one byte a second.
 class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
+  /// When the other side's bytes were last read; at first: now.
+  std::chrono::steady_clock::time_point said_at() const noexcept { return said_at_; }
+  /// More bytes came without a whole message than any that is allowed takes: nothing is read any more.
+  bool is_endless() const noexcept { return message_bytes_ >= kMaxBytesOfMessage; }
   /// A whole message has been read, or a control frame that is to count as one.
   void note_message() noexcept { message_bytes_ = 0; }
   /// What is read is charged to `budget` from now on. nullptr: to none.
@@ -38,6 +42,7 @@ class LastTaken {
   static void on_timer() noexcept {}
 
   std::chrono::steady_clock::time_point at_;
+  std::chrono::steady_clock::time_point said_at_ = std::chrono::steady_clock::now();
   std::size_t message_bytes_ = 0;  ///< read since the last whole message
   GuestBudget* budget_ = nullptr;
 };

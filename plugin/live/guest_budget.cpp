@@ -9,6 +9,7 @@ namespace megascope::live {
 namespace {
 
 constexpr double kSecondNs = 1e9;
+constexpr std::int64_t kTurnNs = 1'000'000'000;  ///< who waits asks several times in it
 
 std::uint64_t thread_cpu_ns() {
   timespec time{};
@@ -35,6 +36,24 @@ void GuestBudget::spend(std::uint64_t bytes, std::uint64_t cpu_ns) {
   cpu_ns_ -= static_cast<double>(cpu_ns);
   spent_bytes_ += bytes;
   spent_cpu_ns_ += cpu_ns;
+}
+
+bool GuestTurn::has_come(std::int64_t now_ns) {
+  if (budget_ == nullptr) return true;
+  std::vector<GuestTurn*>& waiting = budget_->waiting_;
+  std::erase_if(waiting, [&](const GuestTurn* turn) { return turn != this && now_ns - turn->asked_ns_ > kTurnNs; });
+  asked_ns_ = now_ns;
+  const bool is_first = waiting.empty() || waiting.front() == this;
+  if (is_first && budget_->is_open(now_ns)) {
+    leave();
+    return true;
+  }
+  if (std::ranges::find(waiting, this) == waiting.end()) waiting.push_back(this);
+  return false;
+}
+
+void GuestTurn::leave() {
+  if (budget_ != nullptr) std::erase(budget_->waiting_, this);
 }
 
 std::string budget_text(const LiveSettings& settings) {

@@ -10,7 +10,6 @@
 
 #include "core/base/text.h"
 #include "plugin/live/client_session.h"
-#include "plugin/live/guest_budget.h"
 
 namespace megascope::live {
 namespace {
@@ -59,7 +58,7 @@ bool accepts_html(std::string_view accept) { return lower_case(accept).find("tex
 }  // namespace
 
 HttpSession::HttpSession(Loop& loop, boost::asio::ip::tcp::socket socket, bool is_compat)
-    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), timer_(loop.context()), buffer_(2 * kMostHeaderBytes) {
+    : loop_(loop), is_compat_(is_compat), stream_(std::move(socket)), turn_(party().budget()), timer_(loop.context()), buffer_(2 * kMostHeaderBytes) {
   loop_.count_connection(party(), 1);
 }
 
@@ -102,7 +101,7 @@ void HttpSession::await_request() {
 
 void HttpSession::read_when_open() {
   if (!stream_.socket().is_open()) return;
-  if (!loop_.hub().is_running() || party().budget()->is_open(now_since_epoch_ns())) return read_request();
+  if (!loop_.hub().is_running() || turn_.has_come(now_since_epoch_ns())) return read_request();
   timer_.expires_after(kBudgetLook);
   timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (!error) self->read_when_open();

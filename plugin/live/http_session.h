@@ -12,6 +12,7 @@
 
 #include "plugin/live/answers.h"
 #include "plugin/live/counted_stream.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/loop.h"
 
 namespace megascope::live {
@@ -51,6 +52,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_compat_;
   bool is_stranger_ = true;
   CountedStream stream_;
+  GuestTurn turn_;
   boost::asio::steady_timer timer_;  ///< until a request of who shows no token begins, then until the budget is open
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;

@@ -92,7 +92,7 @@ Status Loop::listen(std::uint16_t& port) {
 
 Status Loop::listen_compat(std::uint16_t& port) {
   Status status = listen_on_loopback(compat_acceptors_, "MEGASCOPE_LIVE_COMPAT", port);
-  if (status.is_ok()) compat_ = std::make_unique<CompatHub>(hub_);
+  if (status.is_ok()) accept_turn_.emplace((compat_ = std::make_unique<CompatHub>(hub_))->budget());
   return status;
 }
 
@@ -195,12 +195,10 @@ void Loop::take_in() {
   publish();  // answers make room for requests, and of what the compatibility endpoint wants shapes decide
 }
 
-/// Each time another session is first: what is left of a budget is not always the same one's.
+/// The session that was served longest ago is first: what is left of a budget goes to all in turn.
 void Loop::serve_all() {
   std::vector<ClientSession*> sessions(sessions_.begin(), sessions_.end());  // one that fails goes
-  if (sessions.empty()) return;
-  std::rotate(sessions.begin(), std::ranges::upper_bound(sessions, std::exchange(first_served_, nullptr), std::less<>()), sessions.end());
-  first_served_ = sessions.front();
+  std::ranges::stable_sort(sessions, {}, &ClientSession::served_at);
   for (ClientSession* session : sessions) {
     if (sessions_.contains(session)) session->serve();
   }
@@ -229,7 +227,7 @@ void Loop::accept(Acceptor& acceptor, bool is_compat) {
 
 /// The next connection; of clients without token once their budget allows for it.
 void Loop::accept_on(Acceptor& acceptor, bool is_compat) {
-  if (is_compat && hub_.is_running() && !compat_->budget()->is_open(now_since_epoch_ns())) accept_later(acceptor, is_compat);
+  if (is_compat && hub_.is_running() && !accept_turn_->has_come(now_since_epoch_ns())) accept_later(acceptor, is_compat);
   else accept(acceptor, is_compat);
 }
 

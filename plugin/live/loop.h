@@ -110,6 +110,7 @@ class Loop {
   // Before the context, which may hold sessions until it goes.
   Hub hub_;
   std::unique_ptr<CompatHub> compat_;
+  std::optional<GuestTurn> accept_turn_;  ///< of its acceptors
   Access access_;
   Inbox inbox_;
   Newest<std::vector<std::byte>> wishes_;
@@ -120,7 +121,6 @@ class Loop {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
-  const ClientSession* first_served_ = nullptr;  ///< the last time; for comparison only, as it may be gone
   /// Connections to the live view's port or to the compatibility endpoint's: neither can keep the other's out.
   struct Connections {
     int connections = 0;

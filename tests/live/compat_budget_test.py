@@ -15,7 +15,7 @@ import unittest
 
 from compat_client import Feed, reference_client
 from live_client import STEPS as STEPS_FRAME
-from live_client import TEXT, Closed, http
+from live_client import PING, PONG, TEXT, Closed, http
 
 FEED = ""
 
@@ -30,37 +30,40 @@ def metric(run, name):
 class Reader(threading.Thread):
     """Takes all that a client gets, and counts: bytes of messages, updates, errors."""
 
-    def __init__(self, client):
+    def __init__(self, client, answers_pings=True):
         super().__init__(daemon=True)
-        self.client, self.bytes, self.largest, self.updates, self.errors = client, 0, 0, 0, []
+        self.answers_pings, self.began = answers_pings, time.monotonic()
+        self.client, self.bytes, self.largest, self.updates, self.errors, self.end = client, 0, 0, 0, [], None
         self.start()
 
     def run(self):
         try:
             while True:
                 opcode, payload = self.client.receive_frame()
+                if opcode == PING and self.answers_pings:
+                    self.client.send_frame(PONG, payload)
                 self.bytes += len(payload)
                 self.largest = max(self.largest, len(payload))
                 message = json.loads(payload) if opcode == TEXT else {}
                 self.updates += message.get("type") == "update"
                 if message.get("type") == "error":
                     self.errors.append(message["message"])
-        except (Closed, OSError):
-            pass
+        except (Closed, OSError) as end:
+            self.end = end
 
 
 class Budget(unittest.TestCase):
     """What clients without token cost, all of them together."""
 
-    def greedy(self, run):
+    def greedy(self, run, silent=None):
         """Eight clients that want all there is, untouched."""
         names = ("QKV_mat_mul", "ContextLayer_mat_mul", "MLP1_mat_mul", "MLP2_mat_mul", "HiddenStates")
         readers = []
-        for _ in range(8):
+        for i in range(8):
             client = reference_client(run)
             client.say(type="run_training_step", visualization_flags={name: "True" for name in names},
                        compressor_config={name: {"compressor_type": "NoOp", "compressor_configs": {}} for name in names})
-            readers.append(Reader(client))
+            readers.append(Reader(client, i != silent))
         return readers
 
     def test_a_message_that_never_ends_is_not_read_for_ever(self):
@@ -173,7 +176,18 @@ class Budget(unittest.TestCase):
             # One message beyond it may be begun: 0.1 s is more than any takes.
             self.assertLessEqual(spent, 0.01 * (elapsed + 0.5) + 0.1)
             self.assertGreater(metric(run, "megascope_live_guest_skipped_total"), 0)
-            self.assertTrue(all(reader.updates > 0 for reader in readers))
+            updates = [reader.updates for reader in readers]
+            self.assertGreater(min(updates), 0, updates)
+            self.assertLessEqual(max(updates), 4 * min(updates) + 8, f"served in turn: {updates}")
+
+    def test_who_answers_stays_though_the_budget_is_always_in_debt(self):
+        """Its answers to pings wait for the budget too."""
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-cpu", 0.3) as run:
+            readers = self.greedy(run, silent=3)
+            while time.monotonic() - readers[3].began < 60 and readers[3].end is None:
+                time.sleep(0.1)
+            self.assertGreater(time.monotonic() - readers[3].began, 10)
+            self.assertEqual([reader.end is None for reader in readers], [i != 3 for i in range(8)])
 
     def test_what_clients_without_token_say_counts_too(self):
         rate = 100_000

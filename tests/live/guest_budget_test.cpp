@@ -42,6 +42,44 @@ TEST(GuestBudget, AClockThatIsSetBackBringsNothingAndTakesNothing) {
   EXPECT_TRUE(budget.is_open(2 * kSecond));
 }
 
+TEST(GuestTurn, GoesToWhoHasWaitedLongest) {
+  GuestBudget budget(1000, 100);
+  GuestTurn first(&budget);
+  GuestTurn second(&budget);
+  ASSERT_TRUE(first.has_come(kSecond));
+  budget.spend(1000, 0);  // 500 were there
+  EXPECT_FALSE(first.has_come(kSecond));
+  EXPECT_FALSE(second.has_come(kSecond));
+  const std::int64_t paid_ns = kSecond + 501'000'000;
+  EXPECT_FALSE(second.has_come(paid_ns)) << "though it asks first";
+  EXPECT_TRUE(first.has_come(paid_ns));
+  budget.spend(1000, 0);
+  EXPECT_FALSE(second.has_come(paid_ns + 100'000'000));
+  EXPECT_FALSE(first.has_come(paid_ns + 400'000'000));
+  EXPECT_FALSE(first.has_come(paid_ns + 1'001'000'000)) << "it was served, and goes last";
+  EXPECT_TRUE(second.has_come(paid_ns + 1'001'000'000));
+}
+
+TEST(GuestTurn, IsLostByWhoDoesNotAskForASecondOrGoes) {
+  GuestBudget budget(1000, 100);
+  GuestTurn last(&budget);
+  {
+    GuestTurn silent(&budget);
+    GuestTurn gone(&budget);
+    ASSERT_TRUE(last.has_come(kSecond));
+    budget.spend(1000, 0);
+    EXPECT_FALSE(gone.has_come(kSecond));
+    EXPECT_FALSE(silent.has_come(kSecond));
+    EXPECT_FALSE(last.has_come(kSecond));
+    EXPECT_FALSE(last.has_come(kSecond + 900'000'000));
+    EXPECT_TRUE(last.has_come(kSecond + 1'100'000'000));
+    budget.spend(2000, 0);
+    EXPECT_FALSE(gone.has_come(kSecond + 1'200'000'000));
+  }
+  EXPECT_TRUE(last.has_come(kSecond + 3'000'000'000));
+  EXPECT_TRUE(GuestTurn(nullptr).has_come(0));
+}
+
 TEST(GuestCharge, ChargesBytesAndTheThreadsCpuTime) {
   GuestBudget budget(1000, 100);
   {
