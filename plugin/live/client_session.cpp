@@ -7,7 +7,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
-
 namespace megascope::live {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <new>
 #include <optional>
 #include <utility>

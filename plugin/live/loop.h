@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 #include "core/lifecycle/live_server.h"
 #include "plugin/live/access.h"
 #include "plugin/live/compat_hub.h"
+#include "plugin/live/guest_budget.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/inbox.h"
 
