@@ -303,10 +303,15 @@ Status FreshFile::create(Base base, const std::string& name, mode_t mode) {
     if (!status.is_ok() && errno != EEXIST) break;
     if (!status.is_ok()) continue;
     fresh_name_ = fresh;
-    (void)flock(file_.number(), LOCK_EX | LOCK_NB);  // where there are no locks, remove_stale_parts() removes nothing either
+    // Where there are no locks, remove_stale_parts() removes nothing either. Who has the lock already takes the file for stale and is
+    // about to remove it, or reads it where its mode allows that and must not hold us for ever.
+    const bool is_taken_for_stale = flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat info {};
-    if (fstat(file_.number(), &info) != 0 || info.st_nlink != 0) return status;  // else it was removed before it was locked
+    const bool is_removed = fstat(file_.number(), &info) == 0 && info.st_nlink == 0;
+    if (!is_removed && (!is_taken_for_stale || tries + 1 == kMaxTries)) return status;
+    discard();
   }
+  if (status.is_ok()) status = Status::error("cannot create " + path() + ": other processes remove it as soon as it is there");
   return status;
 }
 

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace megascope::files {
@@ -136,6 +138,30 @@ TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
   EXPECT_EQ(remove_stale_parts(in("c")), 1);
   EXPECT_EQ(fs::hard_link_count(in("c")), 2u);
   EXPECT_TRUE(busy.publish(FreshFile::Existing::kKeep).is_ok());
+}
+
+/// Several recoveries bring pieces into one run directory at the same time, and each clears away what killed ones left.
+TEST_F(SafeFile, WhatIsBeingWrittenStaysWhileOthersClearAway) {
+  constexpr int kFileCount = 4000;
+  std::atomic<bool> is_done = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      while (!is_done) remove_stale_parts(in("a"));
+    });
+  }
+  int lost_count = 0;
+  std::string first_problem;
+  for (int i = 0; i < kFileCount; ++i) {
+    FreshFile file;
+    Status status = file.create(in("a"), 0600);
+    if (status.is_ok()) status = file.publish(FreshFile::Existing::kReplace);
+    if (!status.is_ok() && lost_count++ == 0) first_problem = status.message();
+  }
+  is_done = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(lost_count, 0) << first_problem;
+  EXPECT_THAT(names(), ElementsAre("a"));
 }
 
 TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
