@@ -158,25 +158,6 @@ bool is_special(const Base& base, const std::string& name) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    number_ = other.release();
-  }
-  return *this;
-}
-
-int Descriptor::release() noexcept { return std::exchange(number_, -1); }
-
-void Descriptor::reset() noexcept {
-  if (number_ >= 0) ::close(release());
-}
-
-Status Descriptor::close(const std::string& name) {
-  if (number_ < 0 || ::close(release()) == 0 || errno == EINTR) return Status::ok();
-  return Status::from_errno("cannot write " + name, errno);
-}
-
 Base current_directory() { return {AT_FDCWD, {}}; }
 
 Status open_existing(const Base& base, const std::string& name, int flags, Owner owner, Descriptor& result) {

@@ -6,34 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/status.h"
 
 /// Opens and creates files in directories where other users may have placed something under the same name. The only code of the
 /// project that creates files (tests/lint/check_files.py). No function follows a symbolic link in the last component of a path,
 /// except open_given(), or waits for a FIFO. Any thread. Errors name the path.
 namespace megascope::files {
-
-/// Owns a file descriptor; -1: none. Close-on-exec.
-class Descriptor {
- public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const noexcept { return number_; }
-  bool is_open() const noexcept { return number_ >= 0; }
-  int release() noexcept;
-  void reset() noexcept;
-  /// Closes; returns what close(2) reports, with `name` in the sentence. EINTR is no error.
-  Status close(const std::string& name);
-
- private:
-  int number_ = -1;
-};
 
 /// Where a path begins: a directory that is open, or the current one. The name of that directory appears in errors.
 struct Base {

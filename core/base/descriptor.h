@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/status.h"
+
+namespace megascope::files {
+
+/// Owns a file descriptor; -1: none. Close-on-exec.
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { reset(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const noexcept { return number_; }
+  bool is_open() const noexcept { return number_ >= 0; }
+  int release() noexcept;
+  void reset() noexcept;
+  /// Closes; returns what close(2) reports, with `name` in the sentence. EINTR is no error.
+  Status close(const std::string& name);
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace megascope::files
