@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "core/record/definitions.h"
 
@@ -73,6 +75,29 @@ bool is_pipeline(const Reduced& reduced, const std::vector<std::int32_t>& depths
   return std::none_of(reduced.links.begin(), reduced.links.end(), [&](const Link& link) { return depths[link.from] == depths[link.to]; });
 }
 
+/// The rank that is an end of all messages, where three or more others are the other end: a master, whose work is like nobody's.
+std::optional<std::size_t> hub_of(const Reduced& reduced) {
+  if (reduced.links.empty()) return std::nullopt;
+  for (const std::size_t rank : {reduced.links[0].from, reduced.links[0].to}) {
+    std::set<std::size_t> others;
+    const bool is_end_of_all = std::ranges::all_of(reduced.links, [&](const Link& link) {
+      others.insert(link.from == rank ? link.to : link.from);
+      return link.from == rank || link.to == rank;
+    });
+    if (is_end_of_all && others.size() >= kLeastClass) return rank;
+  }
+  return std::nullopt;
+}
+
+/// One class of `rank`, one of all others.
+std::vector<std::vector<std::size_t>> apart(std::size_t rank, std::size_t count) {
+  std::vector<std::vector<std::size_t>> classes{{rank}, {}};
+  for (std::size_t other = 0; other < count; ++other) {
+    if (other != rank) classes[1].push_back(other);
+  }
+  return classes;
+}
+
 void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& peers) {
   const std::size_t count = reduced.ranks.size();
   const std::vector<std::int32_t> depths = depths_of(reduced);
@@ -82,6 +107,11 @@ void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& pee
     peers.is_pipeline = peers.classes.size() > 1;
     std::sort(peers.classes.begin(), peers.classes.end(),
               [&](const auto& a, const auto& b) { return groups->at("pp")[a[0]] < groups->at("pp")[b[0]]; });
+    return;
+  }
+  if (const std::optional<std::size_t> hub = hub_of(reduced)) {
+    peers.is_pipeline = false;
+    peers.classes = apart(*hub, count);
     return;
   }
   if (peers.is_pipeline) {

@@ -22,9 +22,9 @@ double RankSteps::work_ns(std::size_t step) const {
 }
 
 RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of,
-                       const RankMarks& marks)
+                       const RankMarks& marks, const StepMarker& marker)
     : index_of_(index_of), marks_(marks), index_(static_cast<std::size_t>(index_of[static_cast<std::size_t>(world_rank)])),
-      world_ranks_(source.process(world_rank)) {
+      world_ranks_(source.process(world_rank)), has_marker_(marker.is_found()), ends_(marker) {
   const ProcessDefinitions& process = source.process(world_rank);
   result_.world_rank = world_rank;
   result_.host = process.info.host;
@@ -37,7 +37,6 @@ RankReader::RankReader(const RecordSource& source, std::int32_t world_rank, cons
     name_of_comm_.push_back(comm.global_name);
     size_of_comm_.push_back(static_cast<std::uint64_t>(rank_count(comm.members)));
   }
-  if (marks.end_ns == nullptr) marker_ = find_step_marker(source, world_rank);
   if (has_steps() && !process.locations.empty()) calls_ = mpi_calls(source, world_rank, judged_location(process));
 }
 
@@ -46,8 +45,8 @@ bool RankReader::fetch() {
   return has_call_;
 }
 
-bool RankReader::ends_step(const Call& call) const {
-  if (marks_.end_ns == nullptr) return marker_.matches(call);
+bool RankReader::ends_step(const Call& call) {
+  if (marks_.end_ns == nullptr) return ends_.end_at(call);
   return result_.steps.size() < marks_.end_ns->size() && call.leave_ns >= (*marks_.end_ns)[result_.steps.size()];
 }
 

@@ -15,21 +15,23 @@ namespace megascope::detect {
 /// Reads one rank's calls a step at a time into its rows.
 class RankReader {
  public:
-  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's. All outlive the object.
-  RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of, const RankMarks& marks);
+  /// index_of: of a world rank among the ranks, −1: its trace is not here. marks: this rank's; where it
+  /// has none, `marker` ends its steps. All but the marker outlive the object.
+  RankReader(const RecordSource& source, std::int32_t world_rank, const std::vector<std::int32_t>& index_of, const RankMarks& marks,
+             const StepMarker& marker);
 
   /// Reads to the end of the next step, or of so many that they have `least_calls`. False: there is none; what is behind the last
   /// step's end is not judged.
   bool read_steps(std::uint64_t least_calls);
   /// What was read of messages.
   TransferLog& transfers() { return transfers_; }
-  bool has_steps() const { return marks_.end_ns != nullptr || marker_.is_found(); }
+  bool has_steps() const { return marks_.end_ns != nullptr || has_marker_; }
   /// After the last step.
   RankSteps take();
 
  private:
   bool fetch();
-  bool ends_step(const Call& call) const;
+  bool ends_step(const Call& call);
   bool has_ended_before(const Call& call) const;
   std::uint64_t step_begin_ns() const;
   bool begin(const Call& call);
@@ -44,7 +46,8 @@ class RankReader {
   RankMarks marks_;
   std::size_t index_ = 0;
   WorldRanks world_ranks_;
-  StepMarker marker_;
+  bool has_marker_;
+  StepEnds ends_;
   std::unique_ptr<CallStream> calls_;
   RankSteps result_;
   std::vector<std::uint64_t> name_of_region_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <ranges>
 
 #include "analysis/common/workers.h"
 #include "analysis/detect/rank_reader.h"
@@ -92,9 +93,12 @@ Reduced reduce(const RecordSource& source, const Options& options) {
     index_of[at] = static_cast<std::int32_t>(i);
   }
   std::vector<std::unique_ptr<RankReader>> readers(world_ranks.size());
+  const bool is_known = std::ranges::all_of(std::views::iota(std::size_t{0}, world_ranks.size()),
+                                            [&](std::size_t i) { return marks_of(options.steps, i).end_ns != nullptr; });
+  const std::vector<StepMarker> markers = is_known ? std::vector<StepMarker>(world_ranks.size()) : find_step_markers(source, options.jobs);
   analysis::Workers workers(std::max(options.jobs, 1U));
   workers.for_each(readers.size(), [&](std::size_t i) {
-    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, marks_of(options.steps, i));
+    readers[i] = std::make_unique<RankReader>(source, world_ranks[i], index_of, marks_of(options.steps, i), markers[i]);
   });
   Transfers transfers;
   for (std::atomic<bool> goes_on = true; goes_on;) {

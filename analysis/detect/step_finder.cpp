@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
 
+#include "analysis/common/workers.h"
+#include "analysis/detect/call_kinds.h"
+#include "analysis/detect/inner_loop.h"
 #include "core/record/definitions.h"
 #include "core/record/mpi_calls.h"
 
@@ -12,90 +14,122 @@ namespace megascope::detect {
 namespace {
 
 constexpr std::size_t kFirstRead = 4096;
+constexpr std::uint64_t kManySteps = 24;   ///< with so many no better marker is looked for
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kLeastSteps = 3;
-constexpr double kLeastGap = 0.5;  ///< of the mean distance
-constexpr double kMostGap = 1.6;
+constexpr double kMostDifference = 1.15;   ///< of how often ranks go round a loop in a step, of the beginnings that were read
+constexpr double kMostBodies = 2.5;        ///< the same, where all was read: bodies
 
-/// Occurrences of one kind of call.
-struct Kind {
-  RegionId region = kNoRegion;
-  Fact fact;
-  std::uint64_t count = 0;
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  std::uint64_t shortest = UINT64_MAX;  ///< distance of two in a row, in calls
-  std::uint64_t longest = 0;
-
-  void add(std::uint64_t index) {
-    if (count++ == 0) first = index;
-    else {
-      shortest = std::min(shortest, index - last);
-      longest = std::max(longest, index - last);
-    }
-    last = index;
-  }
-  bool is_regular() const {
-    if (count < kLeastSteps) return false;
-    const double mean = static_cast<double>(last - first) / static_cast<double>(count - 1);
-    return static_cast<double>(shortest) >= kLeastGap * mean && static_cast<double>(longest) <= kMostGap * mean;
-  }
+/// What a rank has to offer.
+struct Candidates {
+  StepMarker outer;
+  StepMarker inner;
+  InnerLoop loop;
+  bool is_whole = false;  ///< the loop was looked for in all of the calls
+  bool has_calls = false;
 };
 
-std::uint64_t key_of(RegionId region, const Fact& fact) {
-  std::uint64_t key = region;
-  for (const std::uint64_t part : {static_cast<std::uint64_t>(fact.kind), static_cast<std::uint64_t>(fact.comm),
-                                   static_cast<std::uint64_t>(fact.peer), static_cast<std::uint64_t>(fact.tag), fact.bytes}) {
-    key = (key ^ part) * 0x9E3779B97F4A7C15U;
-    key ^= key >> 29;
-  }
-  return key;
+std::int64_t size_of(const ProcessDefinitions& process, CommId id) {
+  const CommDefinition* comm = process.comm(id);
+  return comm == nullptr ? 0 : rank_count(comm->members);
 }
 
-class Finder {
- public:
-  Finder(const ProcessDefinitions& process) : process_(process) {}
-
-  void add(const Call& call) {
-    const std::uint64_t index = index_++;
-    if (call.facts.empty() || call.depth != 0) return;
-    const Fact& fact = call.facts.front();
-    if (fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete) return;  // in whatever order they end
-    Kind& kind = kinds_[key_of(call.region, fact)];
-    kind.region = call.region;
-    kind.fact = fact;
-    kind.add(index);
+/// least: occurrences. The rarest, and of those about as rare the one on the largest communicator.
+std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds, std::uint64_t least) {
+  const auto is_step = [&](const CallKind& kind) { return kind.can_end_step && kind.count >= least && kind.is_regular(); };
+  std::uint64_t rarest = UINT64_MAX;
+  for (const CallKind& kind : kinds) {
+    if (is_step(kind)) rarest = std::min(rarest, kind.count);
   }
+  std::size_t chosen = kNoKind;
+  std::tuple<bool, std::int64_t, std::uint64_t, std::uint64_t> rank_of_chosen;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const CallKind& kind = kinds[i];
+    if (!is_step(kind) || kind.count > rarest + 1) continue;
+    const bool is_collective = kind.fact.kind == FactKind::kCollective;
+    const std::tuple rank(is_collective, is_collective ? size_of(process, kind.fact.comm) : 0, kind.fact.bytes, kind.last);
+    if (chosen != kNoKind && rank <= rank_of_chosen) continue;
+    chosen = i;
+    rank_of_chosen = rank;
+  }
+  return chosen;
+}
 
-  /// least: occurrences. The rarest, and of those about as rare the one on the largest communicator.
-  StepMarker best(std::uint64_t least) const {
-    std::uint64_t rarest = UINT64_MAX;
-    for (const auto& [key, kind] : kinds_) {
-      if (kind.count >= least && kind.is_regular()) rarest = std::min(rarest, kind.count);
+StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .fact = kind.fact}; }
+
+/// Of a trace that was read to its end.
+void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls, Candidates& found) {
+  std::size_t outer = outermost(process, calls.all(), kEnoughSteps);
+  if (outer == kNoKind) outer = outermost(process, calls.all(), kLeastSteps);
+  if (outer != kNoKind) found.outer = marker_of(calls.all()[outer]);
+  if (outer != kNoKind && calls.all()[outer].count >= kManySteps) return;
+  found.loop = find_inner_loop(calls, outer);
+  found.is_whole = calls.is_order_whole();
+  if (!found.loop.is_found()) return;
+  found.inner = marker_of(calls.all()[found.loop.kind]);
+  found.inner.every = found.loop.every;
+  found.inner.offset = found.loop.offset;
+}
+
+Candidates candidates_of(const RecordSource& source, std::int32_t world_rank) {
+  const ProcessDefinitions& process = source.process(world_rank);
+  Candidates found;
+  if (process.locations.empty()) return found;
+  const auto stream = mpi_calls(source, world_rank, judged_location(process));
+  CallKinds calls;
+  Call call;
+  for (std::size_t goal = kFirstRead, count = 0;; goal *= 4) {
+    for (; count < goal; ++count) {
+      if (!stream->next(call)) {
+        found.has_calls = count > 0;
+        find_rarely_outer(process, calls, found);
+        return found;
+      }
+      calls.add(call);
     }
-    const Kind* chosen = nullptr;
-    std::tuple<bool, std::int64_t, std::uint64_t, std::uint64_t> rank_of_chosen;
-    for (const auto& [key, kind] : kinds_) {
-      if (kind.count < least || kind.count > rarest + 1 || !kind.is_regular()) continue;
-      const bool is_collective = kind.fact.kind == FactKind::kCollective;
-      const std::tuple rank(is_collective, is_collective ? size_of(kind.fact.comm) : 0, kind.fact.bytes, kind.last);
-      if (chosen != nullptr && rank <= rank_of_chosen) continue;
-      chosen = &kind;
-      rank_of_chosen = rank;
-    }
-    return chosen == nullptr ? StepMarker{} : StepMarker{chosen->region, chosen->fact};
+    const std::size_t outer = outermost(process, calls.all(), kManySteps);
+    if (outer == kNoKind) continue;
+    found.outer = marker_of(calls.all()[outer]);
+    found.has_calls = true;
+    return found;
   }
+}
 
- private:
-  std::int64_t size_of(CommId id) const {
-    const CommDefinition* comm = process_.comm(id);
-    return comm == nullptr ? 0 : rank_count(comm->members);
+/// Whether all ranks go round their loops equally often.
+bool have_one_loop(const std::vector<Candidates>& ranks) {
+  double least = 0.0;
+  double most = 0.0;
+  double least_in_outer = 0.0;
+  double most_in_outer = 0.0;
+  bool are_whole = true;
+  bool is_first = true;
+  for (const Candidates& rank : ranks) {
+    if (!rank.has_calls) continue;
+    if (!rank.loop.is_found()) return false;
+    const double in_outer = rank.loop.outer_count > 0 ? rank.loop.count / rank.loop.outer_count : 0.0;
+    least = is_first ? rank.loop.count : std::min(least, rank.loop.count);
+    most = std::max(most, rank.loop.count);
+    least_in_outer = is_first ? in_outer : std::min(least_in_outer, in_outer);
+    most_in_outer = std::max(most_in_outer, in_outer);
+    are_whole = are_whole && rank.is_whole;
+    is_first = false;
   }
+  if (is_first) return false;
+  return are_whole ? most - least <= kMostBodies : least_in_outer > 0 && most_in_outer <= kMostDifference * least_in_outer;
+}
 
-  const ProcessDefinitions& process_;
-  std::unordered_map<std::uint64_t, Kind> kinds_;
-  std::uint64_t index_ = 0;
-};
+StepTimes times_of(const RecordSource& source, std::int32_t world_rank, const StepMarker& marker) {
+  StepTimes steps;
+  if (!marker.is_found()) return steps;
+  StepEnds ends(marker);
+  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
+  for (Call call; calls->next(call);) {
+    if (call.depth != 0) continue;
+    if (steps.call_count++ == 0) steps.begin_ns = call.enter_ns;
+    if (ends.end_at(call)) steps.ends_ns.push_back(call.leave_ns);
+  }
+  return steps;
+}
 
 }  // namespace
 
@@ -106,36 +140,21 @@ LocationId judged_location(const ProcessDefinitions& process) {
   return 0;
 }
 
-StepMarker find_step_marker(const RecordSource& source, std::int32_t world_rank) {
-  const ProcessDefinitions& process = source.process(world_rank);
-  if (process.locations.empty()) return {};
-  const auto calls = mpi_calls(source, world_rank, judged_location(process));
-  Finder finder(process);
-  Call call;
-  for (std::size_t goal = kFirstRead, count = 0;; goal *= 4) {
-    for (; count < goal; ++count) {
-      if (!calls->next(call)) {
-        const StepMarker marker = finder.best(kEnoughSteps);
-        return marker.is_found() ? marker : finder.best(kLeastSteps);
-      }
-      finder.add(call);
-    }
-    const StepMarker marker = finder.best(2 * kEnoughSteps);
-    if (marker.is_found()) return marker;
-  }
+std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs) {
+  const std::vector<std::int32_t>& world_ranks = source.world_ranks();
+  std::vector<Candidates> candidates(world_ranks.size());
+  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) { candidates[i] = candidates_of(source, world_ranks[i]); });
+  const bool is_inner = have_one_loop(candidates);
+  std::vector<StepMarker> markers;
+  for (const Candidates& rank : candidates) markers.push_back(is_inner ? rank.inner : rank.outer);
+  return markers;
 }
 
-StepTimes find_step_times(const RecordSource& source, std::int32_t world_rank) {
-  StepTimes steps;
-  if (source.process(world_rank).locations.empty()) return steps;
-  const StepMarker marker = find_step_marker(source, world_rank);
-  if (!marker.is_found()) return steps;
-  const std::unique_ptr<CallStream> calls = mpi_calls(source, world_rank, judged_location(source.process(world_rank)));
-  for (Call call; calls->next(call);) {
-    if (call.depth != 0) continue;
-    if (steps.call_count++ == 0) steps.begin_ns = call.enter_ns;
-    if (marker.matches(call)) steps.ends_ns.push_back(call.leave_ns);
-  }
+std::vector<StepTimes> find_step_times(const RecordSource& source, unsigned jobs) {
+  const std::vector<std::int32_t>& world_ranks = source.world_ranks();
+  const std::vector<StepMarker> markers = find_step_markers(source, jobs);
+  std::vector<StepTimes> steps(world_ranks.size());
+  analysis::Workers(std::max(jobs, 1U)).for_each(world_ranks.size(), [&](std::size_t i) { steps[i] = times_of(source, world_ranks[i], markers[i]); });
   return steps;
 }
 

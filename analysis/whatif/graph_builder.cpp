@@ -108,12 +108,10 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
 
 OperationGraph build_graph(const RecordSource& source, const MatchTables& tables, const GraphOptions& options) {
   if (pieces::is_of_regions(source)) return graph_of_regions(source, tables, options);
-  std::vector<detect::StepTimes> steps;
   const bool is_told = options.told != nullptr && options.told->is_there();
-  for (std::size_t i = 0; i < source.world_ranks().size(); ++i) {
-    const std::int32_t rank = source.world_ranks()[i];
-    steps.push_back(is_told ? detect::step_times_of(source, rank, options.told->marks.begin_ns[i], options.told->marks.end_ns[i])
-                            : detect::find_step_times(source, rank));
+  std::vector<detect::StepTimes> steps = is_told ? std::vector<detect::StepTimes>() : detect::find_step_times(source, options.jobs);
+  for (std::size_t i = 0; is_told && i < source.world_ranks().size(); ++i) {
+    steps.push_back(detect::step_times_of(source, source.world_ranks()[i], options.told->marks.begin_ns[i], options.told->marks.end_ns[i]));
   }
   ProgramGraph program(source, tables, plan_steps(std::move(steps), options));
   (void)analysis::match_run(source, tables, program, options.jobs);

@@ -1,0 +1,57 @@
+#include "analysis/detect/call_kinds.h"
+
+#include <algorithm>
+
+namespace megascope::detect {
+namespace {
+
+constexpr std::uint64_t kLeastCount = 3;
+constexpr double kLeastGap = 0.5;  ///< of the mean distance
+constexpr double kMostGap = 1.6;
+constexpr std::size_t kLongestOrder = 1U << 16U;
+
+bool is_completion(const Fact& fact) { return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete; }
+
+std::uint64_t key_of(RegionId region, const Fact& fact) {
+  if (is_completion(fact)) return ~std::uint64_t{region};
+  std::uint64_t key = region;
+  for (const std::uint64_t part : {static_cast<std::uint64_t>(fact.kind), static_cast<std::uint64_t>(fact.comm),
+                                   static_cast<std::uint64_t>(fact.peer), static_cast<std::uint64_t>(fact.tag), fact.bytes}) {
+    key = (key ^ part) * 0x9E3779B97F4A7C15U;
+    key ^= key >> 29;
+  }
+  return key;
+}
+
+void count(std::uint64_t index, CallKind& kind) {
+  if (kind.count++ == 0) kind.first = index;
+  else {
+    kind.shortest = std::min(kind.shortest, index - kind.last);
+    kind.longest = std::max(kind.longest, index - kind.last);
+  }
+  kind.last = index;
+}
+
+}  // namespace
+
+bool CallKind::is_regular() const {
+  if (count < kLeastCount) return false;
+  const double mean = static_cast<double>(last - first) / static_cast<double>(count - 1);
+  return static_cast<double>(shortest) >= kLeastGap * mean && static_cast<double>(longest) <= kMostGap * mean;
+}
+
+void CallKinds::add(const Call& call) {
+  const std::uint64_t index = index_++;
+  if (call.depth != 0) return;
+  if (index != 0 && call.enter_ns > last_leave_ns_) work_ns_ += call.enter_ns - last_leave_ns_;
+  last_leave_ns_ = std::max(last_leave_ns_, call.leave_ns);
+  if (call.facts.empty()) return;
+  const Fact& fact = call.facts.front();
+  const auto [found, is_new] = indices_.emplace(key_of(call.region, fact), static_cast<std::uint32_t>(kinds_.size()));
+  if (is_new) kinds_.push_back({.region = call.region, .fact = fact, .can_end_step = !is_completion(fact)});
+  count(index, kinds_[found->second]);
+  if (noted_++ < kLongestOrder) order_.push_back({found->second, work_ns_});
+  work_ns_ = 0;
+}
+
+}  // namespace megascope::detect
