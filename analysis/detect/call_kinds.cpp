@@ -10,8 +10,6 @@ constexpr double kLeastGap = 0.5;  ///< of the mean distance
 constexpr double kMostGap = 1.6;
 constexpr std::size_t kLongestOrder = 1U << 16U;
 
-bool is_completion(const Fact& fact) { return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete; }
-
 std::uint64_t key_of(RegionId region, const Fact& fact) {
   if (is_completion(fact)) return ~std::uint64_t{region};
   std::uint64_t key = region;
@@ -48,7 +46,7 @@ void CallKinds::add(const Call& call) {
   if (call.facts.empty()) return;
   const Fact& fact = call.facts.front();
   const auto [found, is_new] = indices_.emplace(key_of(call.region, fact), static_cast<std::uint32_t>(kinds_.size()));
-  if (is_new) kinds_.push_back({.region = call.region, .fact = fact, .can_end_step = !is_completion(fact)});
+  if (is_new) kinds_.push_back({.region = call.region, .fact = fact});
   count(index, kinds_[found->second]);
   if (noted_++ < kLongestOrder) order_.push_back({found->second, work_ns_});
   work_ns_ = 0;

@@ -9,11 +9,13 @@
 
 namespace megascope::detect {
 
+/// Of messages, in whatever order they end: nothing but the function tells such calls from each other.
+inline bool is_completion(const Fact& fact) { return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete; }
+
 /// Occurrences of one kind of call: the same function with the same communicator, peer, tag and size.
 struct CallKind {
   RegionId region = kNoRegion;
   Fact fact;
-  bool can_end_step = true;  ///< calls that complete requests do so in any order: nothing tells one from another
   std::uint64_t count = 0;
   std::uint64_t first = 0;   ///< index of a call
   std::uint64_t last = 0;

@@ -53,7 +53,7 @@ class Search {
     std::vector<std::size_t> found;
     for (std::size_t kind = 0; kind < counts_.size(); ++kind) {
       const bool is_often = counts_[kind] >= kLeastBodies && static_cast<double>(counts_[kind]) >= kLeastTimesOuter * outer_count();
-      if (is_often && calls_.all()[kind].can_end_step) found.push_back(kind);
+      if (is_often) found.push_back(kind);
     }
     std::ranges::stable_sort(found, {}, [&](std::size_t kind) { return counts_[kind]; });
     if (found.size() > kMostTries) found.resize(kMostTries);

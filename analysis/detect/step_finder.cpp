@@ -14,7 +14,7 @@ namespace megascope::detect {
 namespace {
 
 constexpr std::size_t kFirstRead = 4096;
-constexpr std::uint64_t kManySteps = 24;   ///< with so many no better marker is looked for
+constexpr std::uint64_t kManySteps = 16;   ///< with so many no better marker is looked for
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kLeastSteps = 3;
 constexpr double kMostDifference = 1.15;   ///< of how often ranks go round a loop in a step, of the beginnings that were read
@@ -36,7 +36,7 @@ std::int64_t size_of(const ProcessDefinitions& process, CommId id) {
 
 /// least: occurrences. The rarest, and of those about as rare the one on the largest communicator.
 std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds, std::uint64_t least) {
-  const auto is_step = [&](const CallKind& kind) { return kind.can_end_step && kind.count >= least && kind.is_regular(); };
+  const auto is_step = [&](const CallKind& kind) { return !is_completion(kind.fact) && kind.count >= least && kind.is_regular(); };
   std::uint64_t rarest = UINT64_MAX;
   for (const CallKind& kind : kinds) {
     if (is_step(kind)) rarest = std::min(rarest, kind.count);

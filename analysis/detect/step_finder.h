@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/detect/call_kinds.h"
 #include "analysis/detect/step_times.h"
 #include "core/record/source.h"
 
 namespace megascope::detect {
 
-/// The calls at which a rank's steps end: the same function with the same peer, tag and size.
+/// The calls at which a rank's steps end: the same function with the same peer, tag and size; of those that complete messages the
+/// same function.
 struct StepMarker {
   RegionId region = kNoRegion;  ///< kNoRegion: none was found
   Fact fact;                    ///< kind, comm, peer, tag and bytes count
@@ -20,6 +22,7 @@ struct StepMarker {
   bool matches(const Call& call) const {
     if (call.region != region || call.facts.empty() || call.depth != 0) return false;
     const Fact& first = call.facts.front();
+    if (is_completion(fact)) return is_completion(first);
     return first.kind == fact.kind && first.comm == fact.comm && first.peer == fact.peer && first.tag == fact.tag &&
            first.bytes == fact.bytes;
   }
@@ -41,7 +44,7 @@ LocationId judged_location(const ProcessDefinitions& process);
 
 /// By index in world_ranks(). The rarest call that comes back at even distances: the outermost loop. Of several, the one on the largest
 /// communicator, then with the most bytes, so that ranks of one group choose alike. Reads a beginning of the trace, longer until it holds
-/// 24 steps; with fewer in all of the trace three are enough. Then an inner loop (inner_loop.h) is better, such as that around a sum every tenth
+/// 16 steps; with fewer in all of the trace three are enough. Then an inner loop (inner_loop.h) is better, such as that around a sum every tenth
 /// iteration, if all ranks have one and go round it equally often. jobs: threads.
 std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs);
 

@@ -30,6 +30,7 @@ inline constexpr std::size_t kMostVerdictBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostEntries = 65'536;                       ///< tensors, and counters
 inline constexpr std::size_t kMostSteps = 10'000;
 inline constexpr std::size_t kMostSeriesBytes = std::size_t{16} << 20;    ///< each of times, counters, statistics
+inline constexpr std::size_t kMostTextViewBytes = std::size_t{4} << 20;  ///< of a text that is generated, that wait for a client of the other protocol
 inline constexpr std::size_t kMostViewBytes = std::size_t{64} << 20;      ///< of views that are whole
 inline constexpr std::size_t kMostPartBytes = std::size_t{64} << 20;      ///< of views whose parts are awaited
 inline constexpr std::size_t kMostInboxBytes = std::size_t{32} << 20;     ///< what the application's thread handed over

@@ -90,7 +90,7 @@ void CompatHub::stop(ClientId id, Client& client) {
   hub_.desk().forget(true, id);
   for (const Seen& seen : client.seen) hub_.release(seen.wishes, From::kGuest);
   client.seen.clear();
-  client.waiting.clear();
+  forget_views(client);
   client.answers.clear();
   client.finish.clear();
   client.finish_ns.reset();
@@ -156,7 +156,7 @@ void CompatHub::hear(const Asker& asker, const nlohmann::json& answer) {
   const std::string type = answer.value("type", "");
   if (type == "start") {
     client->has_started = true;
-    client->waiting.clear();  // views of steps before
+    forget_views(*client);  // views of steps before
     client->progress = TextProgress(shortest_prompt(answer));
     (void)client->answers.put(compat_start_text(answer, layer_count()), false);
   } else if (type == "token") {

@@ -56,6 +56,12 @@ class CompatHub final : public Party, public Onlooker {
     bool has_complained = false;
   };
   enum class Mode : std::uint8_t { kIdle, kTraining, kGenerating };
+  /// A view that is to be told.
+  struct Waiting {
+    Shelf::Place place;
+    ViewPointer view;  ///< null: the newest that there is when it is told
+  };
+
   struct Client {
     explicit Client(GuestBudget& budget) : turn(&budget) {}
 
@@ -63,7 +69,8 @@ class CompatHub final : public Party, public Onlooker {
     Mode mode = Mode::kIdle;
     CompatForm form = CompatForm::kMegatronApp;
     std::vector<Seen> seen;
-    std::deque<Shelf::Place> waiting;  ///< each once
+    std::deque<Waiting> waiting;
+    std::size_t waiting_bytes = 0;     ///< of the views in it
     std::deque<std::string> replies;
     std::size_t reply_bytes = 0;
     AnswerQueue answers;
@@ -87,13 +94,15 @@ class CompatHub final : public Party, public Onlooker {
   void reply(Client& client, std::string text);
   void refuse(Client& client, const std::string& sentence);
   void complain(Client& client, Seen& seen, const std::string& problem);
+  static void forget_views(Client& client);
   void stop(ClientId id, Client& client);
   /// False: it was refused.
   bool watch(Client& client, const CompatWatch& request, std::int64_t now_ns);
   bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
   bool ask_ranks(Seen& seen);
   void generate(ClientId id, Client& client, CompatGenerate&& request, std::int64_t now_ns);
-  void hear_view(Client& client, Seen& seen, const Shelf::Place& place, const View& view, std::int64_t now_ns);
+  void hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns);
+  void wait(Client& client, Waiting&& waiting);
   void skip_update(Client& client);
   bool may_show(Client& client, std::int64_t now_ns);
   bool next_view(Client& client, std::string& text);

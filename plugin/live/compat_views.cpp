@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "plugin/live/bounds.h"
 #include "plugin/live/compat_answers.h"
 #include "plugin/live/compat_hub.h"
 #include "plugin/live/guest_budget.h"
@@ -35,12 +36,13 @@ void CompatHub::hear_of(const Shelf::Place& place, std::int64_t now_ns) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
       const ViewPointer view = has(seen.wishes, place.first) ? hub_.store().shelf.find(place) : nullptr;
-      if (view != nullptr) hear_view(client, seen, place, *view, now_ns);
+      if (view != nullptr) hear_view(client, seen, {place, view}, now_ns);
     }
   }
 }
 
-void CompatHub::hear_view(Client& client, Seen& seen, const Shelf::Place& place, const View& view, std::int64_t now_ns) {
+void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::int64_t now_ns) {
+  const View& view = *waiting.view;
   seen.has_view = true;
   if (!client.first_step) {
     client.first_step = view.step;
@@ -51,8 +53,24 @@ void CompatHub::hear_view(Client& client, Seen& seen, const Shelf::Place& place,
     if (!ask_ranks(seen)) complain(client, seen, "all clients together want too many different things");
     return;
   }
-  if (std::ranges::find(client.waiting, place) == client.waiting.end()) client.waiting.push_back(place);
+  wait(client, std::move(waiting));
+}
+
+/// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond kMostTextViewBytes, the newest view counts.
+void CompatHub::wait(Client& client, Waiting&& waiting) {
+  const std::size_t bytes = waiting.view->values.size() * sizeof(float);
+  if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
+    client.waiting_bytes += bytes;
+    return client.waiting.push_back(std::move(waiting));
+  }
+  const auto is_same = [&](const Waiting& other) { return other.view == nullptr && other.place == waiting.place; };
+  if (std::ranges::none_of(client.waiting, is_same)) client.waiting.push_back({waiting.place, nullptr});
   else if (client.is_held) skip_update(client);
+}
+
+void CompatHub::forget_views(Client& client) {
+  client.waiting.clear();
+  client.waiting_bytes = 0;
 }
 
 /// The newest view of a tensor replaces one that the budget kept back.
@@ -141,9 +159,10 @@ std::string CompatHub::start_text(const Client& client) const {
 
 bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
-    const Shelf::Place place = client.waiting.front();
+    const auto [place, kept] = std::move(client.waiting.front());
     client.waiting.pop_front();
-    const ViewPointer view = hub_.store().shelf.find(place);
+    if (kept != nullptr) client.waiting_bytes -= kept->values.size() * sizeof(float);
+    const ViewPointer view = kept != nullptr ? kept : hub_.store().shelf.find(place);
     const auto seen = std::ranges::find_if(client.seen, [&](const Seen& one) { return has(one.wishes, place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
@@ -188,6 +207,7 @@ std::optional<std::string> CompatHub::text_of(Client& client, Seen& seen, const 
   const std::optional<std::uint32_t> id = hub_.store().tensors.find(view.key);
   const std::int32_t layer = id ? hub_.store().tensors[*id].name.layer : kNoLayer;
   std::string problem;
+  (void)seen.lens.learn(view.full_shape);  // there may be newer views, of more tokens
   std::optional<Numbers> numbers = seen.lens.look(view, layer, problem);
   if (!numbers) {
     complain(client, seen, problem);

@@ -219,9 +219,10 @@ TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
     Text text(generate_with(flag, compressor));
     const auto show = [&](std::uint64_t tokens) {
       if (!is_input) text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, tokens, 2}}, 1);
-      // Of a program that shows other tensors, too, from which it is known how many layers there are.
-      else text.scene.show({.name = "other", .layer = 7, .shape = {2}}, 1), text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, tokens}}, 1);
+      else text.scene.show({.name = "ids", .kind = TensorKind::kInputTokens, .layer = kNoLayer, .shape = {1, tokens}}, 1);
     };
+    // Of a program that shows other tensors, too, from which it is known how many layers there are.
+    if (is_input) text.scene.show({.name = "other", .layer = 7, .shape = {2}}, 1);
     for (std::uint64_t tokens = 3; tokens <= 4; ++tokens) {
       show(tokens);
       text.make_token();
@@ -235,6 +236,21 @@ TEST(LiveCompatHub, ATextEndsBehindItsLastViewsWhateverTheCompressor) {
     ASSERT_FALSE(texts.empty());
     EXPECT_EQ(texts.back()["type"], "finish") << flag << " " << compressor;
   }
+}
+
+TEST(LiveCompatHub, EachStepOfATextThatIsReadLateHasItsRows) {
+  Text text(generate_with("MLP1_mat_mul", "NoOp"));
+  for (int step = 0; step < 3; ++step) {  // of a program that looks at the last three tokens only
+    text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, 3, 2}}, 1);
+    text.make_token();
+  }
+  std::vector<std::size_t> counts;
+  for (const json& update : of_type(text.scene.texts(), "update")) {
+    if (update.contains("sampled")) continue;
+    counts.push_back(update["result"].size());
+    for (const json& value : update["result"]) EXPECT_TRUE(value.is_number()) << update.dump();
+  }
+  EXPECT_EQ(counts, (std::vector<std::size_t>{6, 2, 2})) << "two values a token";
 }
 
 /// Clients that need no token leave half of the wishes to those that have one.
