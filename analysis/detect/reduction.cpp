@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <ranges>
 
 #include "analysis/common/workers.h"
 #include "analysis/detect/rank_reader.h"
@@ -93,8 +92,7 @@ Reduced reduce(const RecordSource& source, const Options& options) {
     index_of[at] = static_cast<std::int32_t>(i);
   }
   std::vector<std::unique_ptr<RankReader>> readers(world_ranks.size());
-  const bool is_known = std::ranges::all_of(std::views::iota(std::size_t{0}, world_ranks.size()),
-                                            [&](std::size_t i) { return marks_of(options.steps, i).end_ns != nullptr; });
+  const bool is_known = options.steps != nullptr && options.steps->end_ns.size() >= world_ranks.size();
   const std::vector<StepMarker> markers = is_known ? std::vector<StepMarker>(world_ranks.size()) : find_step_markers(source, options.jobs);
   analysis::Workers workers(std::max(options.jobs, 1U));
   workers.for_each(readers.size(), [&](std::size_t i) {
