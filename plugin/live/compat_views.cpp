@@ -159,11 +159,11 @@ std::string CompatHub::start_text(const Client& client) const {
 
 bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
-    const auto [place, kept] = std::move(client.waiting.front());
+    const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
-    if (kept != nullptr) client.waiting_bytes -= kept->values.size() * sizeof(float);
-    const ViewPointer view = kept != nullptr ? kept : hub_.store().shelf.find(place);
-    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& one) { return has(one.wishes, place.first); });
+    if (one.view != nullptr) client.waiting_bytes -= one.view->values.size() * sizeof(float);
+    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
+    const auto seen = std::ranges::find_if(client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;
