@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/detect/lone_pauses.h"
 #include "analysis/detect/statistics.h"
 
 namespace megascope::detect {
@@ -45,7 +46,11 @@ class Namer {
     if (unit.kind == Together::kReplicas) return Cause::kInputImbalance;
     if (unit.kind == Together::kHost) return Cause::kSlowHost;
     if (unit.kind == Together::kReplica) return unit.is_uneven ? Cause::kInputImbalance : Cause::kSlowCompute;
-    if (unit.kind == Together::kRank || unit.kind == Together::kSynchronised) return Cause::kSlowCompute;
+    if (unit.kind == Together::kRank) {
+      const std::size_t rank = unit.ranks[0];
+      return are_pauses(reduced_, peers_.classes[peers_.class_of[rank]], rank, unit.finding) ? Cause::kHostStall : Cause::kSlowCompute;
+    }
+    if (unit.kind == Together::kSynchronised) return Cause::kSlowCompute;
     const bool is_stage = peers_.is_pipeline && !(unit.ranks.size() == 1 && unit.finding.onset > 1);
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }

@@ -15,12 +15,12 @@ constexpr double kFar = 3.5;             ///< standard deviations
 constexpr double kRateMargin = 0.005;    ///< of the false alarms asked for: noise and tails are estimated from few steps
 
 /// How often healthy ranks are far off: that half of them that is least often, and what chance may hide. far: steps, by rank.
-double usual_share(std::vector<double> far, std::size_t steps) {
-  if (far.empty()) return kMinTailShare;
+double usual_share(std::vector<double> far, std::size_t steps, double least) {
+  if (far.empty()) return least;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
   const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half), 0.0);
-  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), kMinTailShare, 0.5);
+  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), least, 0.5);
 }
 
 double far_steps(const Strand& strand, double deviations) {
@@ -31,7 +31,7 @@ double far_steps(const Strand& strand, double deviations) {
 
 }  // namespace
 
-void set_tails(std::vector<Strand>& strands, std::size_t steps) {
+void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far_share) {
   std::vector<double> off;
   std::vector<double> far;
   for (const Strand& strand : strands) {
@@ -39,8 +39,8 @@ void set_tails(std::vector<Strand>& strands, std::size_t steps) {
     off.push_back(far_steps(strand, kFar));
     far.push_back(far_steps(strand, kFarOff));
   }
-  const double tail_share = usual_share(std::move(off), steps);
-  const double far_share = usual_share(std::move(far), steps);
+  const double tail_share = usual_share(std::move(off), steps, kMinTailShare);
+  const double far_share = usual_share(std::move(far), steps, least_far_share);
   for (Strand& strand : strands) {
     strand.tail_share = tail_share;
     strand.far_share = far_share;

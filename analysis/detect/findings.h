@@ -35,7 +35,8 @@ Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Sca
 /// How far apart healthy members of a group are for good: a standard deviation, from the levels at or below the usual one.
 double spread_below(const std::vector<double>& levels, double usual);
 
-/// Sets how often healthy strands are far off, alike for all. Those without noise have no peers, and are not asked.
-void set_tails(std::vector<Strand>& strands, std::size_t steps);
+/// Sets how often healthy strands are far off, alike for all. Those without noise have no peers, and are not asked. least_far_share: of
+/// steps beyond kFarOff.
+void set_tails(std::vector<Strand>& strands, std::size_t steps, double least_far_share = kMinTailShare);
 
 }  // namespace megascope::detect

@@ -8,6 +8,7 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kUsual = 1.0 / 3.0;
+constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those of one are telling
 
 }  // namespace
 
@@ -24,7 +25,7 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
     for (double& value : strand.values) value -= std::min(usual, 2.0 * noise);
     strands.push_back(std::move(strand));
   }
-  set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size());
+  set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size(), kLeastFarShare);
   std::vector<Unit> units;
   for (std::size_t rank = 0; rank < strands.size(); ++rank) {
     units.push_back({{rank}, {1.0}, -std::log(static_cast<double>(strands.size())), false});

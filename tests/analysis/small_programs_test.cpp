@@ -142,5 +142,48 @@ TEST(Peers, WorkersOfAMasterAreNoStage) {
   EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
 }
 
+/// Two pieces of work and two sums a step, of six ranks; what rank 2 takes more, by step and piece.
+template <class Extra>
+Detection of_two_pieces(Extra extra_ns) {
+  constexpr std::int32_t kRanks = 6;
+  constexpr int kSteps = 40;
+  std::vector<Rank> ranks;
+  for (std::int32_t rank = 0; rank < kRanks; ++rank) ranks.emplace_back(rank, kRanks);
+  for (int step = 0; step < kSteps; ++step) {
+    for (int piece = 0; piece < 2; ++piece) {
+      std::uint64_t end_ns = 0;
+      for (std::int32_t rank = 0; rank < kRanks; ++rank) {
+        Rank& one = ranks[static_cast<std::size_t>(rank)];
+        const auto noise = static_cast<std::uint64_t>((step * 7 + rank * 13 + piece * 5) % 11);
+        one.work((piece == 0 ? 4 : 6) * kMs + noise * 8000 + (rank == 2 ? extra_ns(step, piece) : 0));
+        one.collective(piece == 0 ? kAlltoall : kAllreduce);
+        end_ns = std::max(end_ns, one.now_ns());
+      }
+      for (Rank& rank : ranks) rank.wait_until(end_ns);
+    }
+  }
+  MemorySource run(kRanks);
+  for (Rank& rank : ranks) run.add(rank.take());
+  return detect(run);
+}
+
+void expect_rank_2(const Detection& detection, Cause cause) {
+  ASSERT_EQ(detection.culprits.size(), 1u);
+  EXPECT_EQ(detection.culprits[0].ranks, std::vector<std::int32_t>{2});
+  EXPECT_EQ(name_of(detection.culprits[0].cause), name_of(cause));
+}
+
+TEST(FewCallsAStep, WhatIsLongNowHereNowThereArePauses) {
+  expect_rank_2(of_two_pieces([](int step, int piece) { return step % 5 < 2 && piece == (step / 5 + step) % 2 ? 2 * kMs : 0; }), Cause::kHostStall);
+}
+
+TEST(FewCallsAStep, WhatIsLongInAllPiecesIsSlowWork) {
+  expect_rank_2(of_two_pieces([](int step, int piece) { return step % 5 < 2 ? (piece == 0 ? 4 : 6) * kMs / 5 : 0; }), Cause::kSlowCompute);
+}
+
+TEST(FewCallsAStep, WhatIsAlwaysLongInTheSamePieceIsSlowWork) {
+  expect_rank_2(of_two_pieces([](int, int piece) { return piece == 0 ? 2 * kMs : 0; }), Cause::kSlowCompute);
+}
+
 }  // namespace
 }  // namespace megascope::detect
