@@ -167,7 +167,7 @@ TEST_F(SafeFile, WhatIsBeingWrittenStaysWhileOthersClearAway) {
 TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
   Descriptor directory;
   EXPECT_TRUE(open_private_directory(folder_, directory).is_ok());
-  for (const mode_t mode : {0770, 0707}) {
+  for (const mode_t mode : {mode_t{0770}, mode_t{0707}}) {
     ASSERT_EQ(chmod(folder_.c_str(), mode), 0);
     EXPECT_THAT(open_private_directory(folder_, directory).message(), HasSubstr("other users can write to it"));
   }
