@@ -96,7 +96,8 @@ def prepare(case):
         damage.damage_file(case.archive, case.source, case.damage)
     elif case.archive:
         with tarfile.open(case.archive) as members:
-            members.extractall(os.path.dirname(case.source), filter="data")
+            trusted = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4
+            members.extractall(os.path.dirname(case.source), **trusted)
 
 
 def generated(seed, corpus, scratch):
