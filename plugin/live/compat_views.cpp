@@ -58,7 +58,7 @@ void CompatHub::hear_view(Client& client, Seen& seen, Waiting&& waiting, std::in
 
 /// Each step of a text has rows of its own, also where the client reads slowly; else, and beyond kMostTextViewBytes, the newest view counts.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
-  const std::size_t bytes = waiting.view->values.size() * sizeof(float);
+  const std::size_t bytes = bytes_of(*waiting.view);
   if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMostTextViewBytes) {
     client.waiting_bytes += bytes;
     return client.waiting.push_back(std::move(waiting));
@@ -161,7 +161,7 @@ bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
     const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
-    if (one.view != nullptr) client.waiting_bytes -= one.view->values.size() * sizeof(float);
+    if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
     const ViewPointer view = one.view != nullptr ? one.view : hub_.store().shelf.find(one.place);
     const auto seen = std::ranges::find_if(client.seen, [&](const Seen& other) { return has(other.wishes, one.place.first); });
     if (view == nullptr || seen == client.seen.end()) continue;

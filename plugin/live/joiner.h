@@ -26,6 +26,8 @@ struct View {
   std::vector<std::uint64_t> shape;
   std::vector<float> values;        ///< of `shape`, last dimension fastest; of parts that are missing NaN
 };
+/// What it takes, also where it has no values.
+inline std::size_t bytes_of(const View& view) { return sizeof view + view.values.size() * sizeof(float); }
 using ViewPointer = std::shared_ptr<const View>;
 
 /// Puts the parts of views together that ranks wrote. What never becomes whole is handed out as it is: when it waited for kPatienceNs and

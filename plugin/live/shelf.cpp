@@ -3,11 +3,6 @@
 #include "plugin/live/bounds.h"
 
 namespace megascope::live {
-namespace {
-
-std::size_t bytes_of(const View& view) { return sizeof view + view.values.size() * sizeof(float); }
-
-}  // namespace
 
 void Shelf::remove(std::map<Place, Entry>::iterator at) {
   bytes_ -= bytes_of(*at->second.view);

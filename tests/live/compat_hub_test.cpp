@@ -253,6 +253,12 @@ TEST(LiveCompatHub, EachStepOfATextThatIsReadLateHasItsRows) {
   EXPECT_EQ(counts, (std::vector<std::size_t>{6, 2, 2})) << "two values a token";
 }
 
+TEST(LiveCompatHub, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
+  Text text(generate_with("MLP1_mat_mul", "Empty"));
+  for (int step = 0; step < 40'000; ++step) text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, 3, 2}}, 1);
+  EXPECT_LT(of_type(text.scene.texts(), "update").size(), 30'000U) << "of 4 MiB";
+}
+
 /// Clients that need no token leave half of the wishes to those that have one.
 TEST(LiveCompatHub, MayNotTakeAllWishes) {
   Scene scene;
