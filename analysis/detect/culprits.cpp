@@ -21,9 +21,11 @@ class Namer {
       : reduced_(reduced), peers_(peers), findings_(findings), options_(options), excess_(reduced.ranks.size(), 0.0) {}
 
   std::vector<Culprit> name() {
-    for (const SlowUnit& unit : findings_.units) name_unit(unit);
+    for (const SlowUnit& unit : findings_.units) {
+      if (!is_told_by_stall(unit)) name_unit(unit);
+    }
     for (std::size_t rank = 0; rank < reduced_.ranks.size(); ++rank) {
-      if (findings_.stalls[rank].is_there() && !is_remainder(rank)) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
+      if (findings_.stalls[rank].is_there() && !is_remainder(rank) && !has_pauses(rank)) add(Cause::kHostStall, {rank}, findings_.stalls[rank]);
     }
     name_links();
     std::stable_sort(culprits_.begin(), culprits_.end(),
@@ -55,8 +57,22 @@ class Namer {
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }
 
+  /// Slow steps of a rank that look like pauses are those that were found as such, where these are longer.
+  bool is_told_by_stall(const SlowUnit& unit) const {
+    if (unit.kind != Together::kRank) return false;
+    const Finding& stall = findings_.stalls[unit.ranks[0]];
+    return stall.is_there() && stall.excess >= unit.finding.excess && cause_of(unit) == Cause::kHostStall;
+  }
+
   /// The step's last work may be counted in the next step, where it looks like a pause once it is slow.
   bool is_remainder(std::size_t rank) const { return findings_.stalls[rank].excess < kRemainder * excess_[rank]; }
+
+  /// Its slow work was told as pauses: the longest of them are no second cause.
+  bool has_pauses(std::size_t rank) const {
+    return std::ranges::any_of(culprits_, [&](const Culprit& culprit) {
+      return culprit.cause == Cause::kHostStall && culprit.ranks.front() == reduced_.ranks[rank].world_rank;
+    });
+  }
 
   static bool is_measured_alone(const Link& link) {
     std::size_t alone = 0;

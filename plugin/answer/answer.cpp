@@ -72,6 +72,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   detection_.limitations.insert(detection_.limitations.end(), groups_.problems.begin(), groups_.problems.end());
   place_culprits();
   pass_over_trifles();
+  drop_advice_on_stages();
 }
 
 /// Where clocks were never compared, nothing can be said of the time between two ranks.
@@ -124,6 +125,12 @@ void Answer::pass_over_trifles() {
   if (trifles == 0) return;
   detection_.limitations.push_back((trifles == 1 ? std::string("One disturbance") : std::to_string(trifles) + " disturbances") +
                                    " that cost less than 0.1 % of the run are not told.");
+}
+
+/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are divided.
+void Answer::drop_advice_on_stages() {
+  const bool has_stage = std::ranges::any_of(detection_.culprits, [](const detect::Culprit& culprit) { return culprit.cause == detect::Cause::kStageImbalance; });
+  if (has_stage) std::erase_if(view_.advice.findings, [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
 }
 
 /// By the steps that the program tells, else by found ones.

@@ -51,6 +51,7 @@ class Answer {
   whatif::WhatIf play(std::size_t most_scenarios);
   void drop_inferred_groups();
   void pass_over_trifles();
+  void drop_advice_on_stages();
   void place_culprits();
   void number_steps(const std::vector<std::int64_t>& numbers);
 

@@ -114,6 +114,23 @@ TEST_F(Folder, ACulpritIsShownFromItsFirstToItsLastStep) {
   EXPECT_NEAR(static_cast<double>(culprit.end_ns - culprit.begin_ns), 14 * step_ns, 2 * step_ns);  // steps 6 to 19
 }
 
+TEST_F(Folder, OfASlowStageNobodyIsToldToDivideTheDataOtherwise) {
+  RunSpec spec;
+  spec.tp = 1;
+  spec.pp = 2;
+  spec.dp = 4;
+  spec.steps = 10;
+  spec.faults = {{.kind = FaultKind::kStageImbalance, .where = 0, .onset = 2, .last = 5, .severity = 1}};
+  write(spec);
+  std::unique_ptr<trace::RunSource> run;
+  std::vector<std::string> problems;
+  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  const Answer answer(*run, run->time(), {.has_advice = true});
+  ASSERT_EQ(answer.view().detection.culprits.size(), 1U);
+  EXPECT_EQ(answer.view().detection.culprits[0].cause, detect::Cause::kStageImbalance);
+  EXPECT_TRUE(std::ranges::none_of(answer.view().advice.findings, [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; }));
+}
+
 TEST_F(Folder, NothingDependsOnTheNumberOfThreads) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;

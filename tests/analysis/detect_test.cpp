@@ -101,6 +101,21 @@ TEST(Detect, NamesSeveralCulprits) {
   EXPECT_THAT(ranks, testing::UnorderedElementsAre(1, 3, 12));
 }
 
+TEST(Detect, PausesOfARankAreOneCulprit) {
+  RunSpec spec;
+  spec.pattern = Pattern::kHalo;
+  spec.grid_x = 2;
+  spec.grid_y = 4;
+  spec.seed = 422;
+  spec.noise = {.sigma = 0.05, .link_sigma = 0.05, .pareto_share = 0.01};
+  spec.faults = {{.kind = FaultKind::kHostStall, .where = 6, .severity = 0.5}};
+  const Detection detection = judge(spec);
+  ASSERT_EQ(detection.culprits.size(), 1u);
+  EXPECT_EQ(detection.culprits[0].cause, Cause::kHostStall);
+  EXPECT_THAT(detection.culprits[0].ranks, ElementsAre(6));
+  EXPECT_NEAR(detection.culprits[0].factor, 1.5, 0.05) << "the whole pause, not what it leaves in the middle parts";
+}
+
 TEST(Detect, WorksWithAThousandRanks) {
   RunSpec spec = grid(8, 4, 32, {{.kind = FaultKind::kSlowCompute, .where = 700, .severity = 0.1}});
   spec.micro_batches = 4;

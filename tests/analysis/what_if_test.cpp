@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/synth/synth.h"
+#include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/replay.h"
 #include "core/record/value_fact.h"
 #include "tests/analysis/synthetic_run.h"
@@ -291,6 +292,19 @@ TEST(WhatIf, ReplaysSomeStepsOfALongRun) {
   EXPECT_NEAR(part.step_ns / whole.step_ns, 1.0, 0.05);
   options.graph.most_operations = 2 * run.call_count() / 100 / 5;
   EXPECT_FALSE(what_if(run, tables, options).is_there()) << "a step is too long";
+}
+
+TEST(WhatIf, SaysNothingWhereSomeRanksHaveFarMoreSteps) {
+  const auto plan = [](std::size_t one, std::size_t other) {
+    return plan_steps({{.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(one), .call_count = one},
+                       {.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(other), .call_count = other}}, {});
+  };
+  EXPECT_EQ(plan(20, 10).is_kept.size(), 10u);
+  EXPECT_TRUE(plan(20, 10).limitations.empty());
+  for (const StepPlan& unlike : {plan(21, 10), plan(10, 21)}) {
+    EXPECT_TRUE(unlike.steps[0].ends_ns.empty() && unlike.steps[1].ends_ns.empty());
+    EXPECT_THAT(unlike.limitations, ElementsAre("nothing was replayed: some ranks have more than twice as many steps as others"));
+  }
 }
 
 TEST(WhatIf, SaysNothingWhereStepsAreUnlikeEachOther) {
