@@ -45,7 +45,7 @@ Detection detect(const RecordSource& source, const Options& options) {
   relate_classes(peers, work);
   Findings findings;
   findings.units = slow_units(work, peers, options);
-  findings.stalls = stalled_ranks(work, options);
+  findings.stalls = stalled_ranks(work, peers, options);
   findings.links = slow_links(reduced, peers, options);
   detection.culprits = name_culprits(reduced, peers, findings, options);
   return detection;

@@ -109,9 +109,10 @@ void find_classes(const Reduced& reduced, const GroupIndices* groups, Peers& pee
               [&](const auto& a, const auto& b) { return groups->at("pp")[a[0]] < groups->at("pp")[b[0]]; });
     return;
   }
-  if (const std::optional<std::size_t> hub = hub_of(reduced)) {
+  peers.hub = hub_of(reduced);
+  if (peers.hub) {
     peers.is_pipeline = false;
-    peers.classes = apart(*hub, count);
+    peers.classes = apart(*peers.hub, count);
     return;
   }
   if (peers.is_pipeline) {

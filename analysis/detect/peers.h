@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Peers {
   std::vector<std::size_t> class_of;               ///< by rank
   std::vector<std::vector<std::size_t>> classes;   ///< members, ascending
   bool is_pipeline = false;                        ///< classes are the stages of a pipeline, in order
+  std::optional<std::size_t> hub;                  ///< a master, one end of all messages; a class of its own
   std::vector<std::vector<std::size_t>> replicas;  ///< ranks that work on one input, where there are two or more such sets
   std::vector<std::size_t> host_of;                ///< by rank
   std::vector<std::vector<std::size_t>> hosts;

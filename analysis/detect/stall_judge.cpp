@@ -10,9 +10,18 @@ namespace {
 constexpr double kUsual = 1.0 / 3.0;
 constexpr double kLeastFarShare = 0.002;  ///< where many ranks have hardly any long pauses, those of one are telling
 
+/// A master's gaps depend on who answers when, and nobody does the same: what is usual there is the middle of its own, as they scatter.
+void judge_by_itself(const std::vector<double>& stall, double noise, Strand& strand) {
+  std::vector<double> sorted = stall;
+  const double middle = median(sorted);
+  strand.values = stall;
+  for (double& value : strand.values) value -= middle;
+  strand.noise.assign(stall.size(), std::max(noise, spread(stall)));
+}
+
 }  // namespace
 
-std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options) {
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers, const Options& options) {
   constexpr double kLeastStall = 0.004;  // of the step's work
   constexpr double kStallNoise = 0.7;    // of what independent parts make the step vary: the longest part, beyond what it usually is
   std::vector<Strand> strands;
@@ -23,6 +32,7 @@ std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& option
     const double noise = std::max(0.25 * kLeastStall, kStallNoise * work.independent[rank]);
     strand.noise.assign(strand.values.size(), noise);
     for (double& value : strand.values) value -= std::min(usual, 2.0 * noise);
+    if (peers.hub == rank) judge_by_itself(work.stall[rank], noise, strand);
     strands.push_back(std::move(strand));
   }
   set_tails(strands, work.stall.empty() ? 1 : work.stall[0].size(), kLeastFarShare);

@@ -67,6 +67,6 @@ struct SlowUnit {
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers, const Options& options);
 
 /// Ranks with more pauses than the others: one finding a rank, empty (active_steps = 0) where there is none.
-std::vector<Finding> stalled_ranks(const WorkSeries& work, const Options& options);
+std::vector<Finding> stalled_ranks(const WorkSeries& work, const Peers& peers, const Options& options);
 
 }  // namespace megascope::detect

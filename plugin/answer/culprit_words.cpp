@@ -60,7 +60,8 @@ std::string what_text(const Culprit& culprit) {
     case Cause::kSlowLink:
       return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks, place, culprit.factor);
     case Cause::kHostStall:
-      return fmt::format("{}{} pauses between operations: {:.2f} times the time of its peers", ranks, place, culprit.factor);
+      return fmt::format("{}{} pauses between operations: {:.2f} times {}", ranks, place, culprit.factor,
+                         culprit.evidence.peer_count > 0 ? "the time of its peers" : "its usual time");
     case Cause::kBlocked:
       if (culprit.is_in_mpi) {
         return fmt::format("{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for {} more than the others", ranks, place,

@@ -109,15 +109,16 @@ TEST(StepFinder, RanksThatGoRoundUnlikeLoopsKeepTheOuterOne) {
   EXPECT_EQ(step_counts(run), (std::vector<std::size_t>{12, 9}));
 }
 
-/// A master that hands a task to each worker and takes the results, and whose own work is little.
-TEST(Peers, WorkersOfAMasterAreNoStage) {
+/// A master that hands a task to each worker and takes the results; gap_ns(step, rank): its work before it sends.
+template <class Gap>
+Detection of_master(Gap gap_ns) {
   constexpr std::int32_t kRanks = 6;
   constexpr int kSteps = 30;
   std::vector<Rank> ranks;
   for (std::int32_t rank = 0; rank < kRanks; ++rank) ranks.emplace_back(rank, kRanks);
   for (int step = 0; step < kSteps; ++step) {
     for (std::int32_t rank = 1; rank < kRanks; ++rank) {
-      ranks[0].work(10'000);
+      ranks[0].work(gap_ns(step, rank));
       ranks[0].call(kSendTo, {.kind = FactKind::kSend, .comm = kWorld, .peer = rank, .tag = 1, .bytes = 2000});
       Rank& worker = ranks[static_cast<std::size_t>(rank)];
       worker.call(kReceive, {.kind = FactKind::kRecv, .comm = kWorld, .peer = 0, .tag = 1, .bytes = 2000});
@@ -137,8 +138,18 @@ TEST(Peers, WorkersOfAMasterAreNoStage) {
   }
   MemorySource run(kRanks);
   for (Rank& rank : ranks) run.add(rank.take());
-  const Detection detection = detect(run);
-  EXPECT_EQ(detection.step_count, kSteps);
+  return detect(run);
+}
+
+TEST(Peers, WorkersOfAMasterAreNoStage) {
+  const Detection detection = of_master([](int, std::int32_t) { return 10'000; });
+  EXPECT_EQ(detection.step_count, 30);
+  EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
+}
+
+TEST(Peers, AMasterThatIsLongNowHereNowThereInEachStepPausesAsUsual) {
+  const Detection detection = of_master([](int step, std::int32_t rank) { return step % 10 != 3 && (step * 7) % 5 + 1 == rank ? 700'000 : 400'000; });
+  EXPECT_EQ(detection.step_count, 30);
   EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
 }
 
