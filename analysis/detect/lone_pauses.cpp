@@ -30,8 +30,11 @@ struct Shape {
 class Shapes {
  public:
   Shapes(const Reduced& reduced, const std::vector<std::size_t>& peers, std::size_t rank, const Finding& finding)
-      : reduced_(reduced), peers_(peers), rows_(reduced.ranks[rank].steps), finding_(finding) {
-    if (peers.size() < kLeastPeers) own_ = own_usual();
+      : reduced_(reduced), rows_(reduced.ranks[rank].steps), finding_(finding) {
+    for (const std::size_t peer : peers) {
+      if (reduced.ranks[peer].sequence == reduced.ranks[rank].sequence) peers_.push_back(peer);
+    }
+    if (peers_.size() < kLeastPeers) own_ = own_usual();
   }
 
   /// False: one part at most weighs.
@@ -86,7 +89,7 @@ class Shapes {
   }
 
   const Reduced& reduced_;
-  const std::vector<std::size_t>& peers_;
+  std::vector<std::size_t> peers_;  ///< whose parts are the same work: other sequences of calls have others
   const std::vector<StepRow>& rows_;
   const Finding& finding_;
   Parts own_{};

@@ -153,9 +153,10 @@ TEST(Peers, AMasterThatIsLongNowHereNowThereInEachStepPausesAsUsual) {
   EXPECT_TRUE(detection.culprits.empty()) << name_of(detection.culprits[0].cause);
 }
 
-/// Two pieces of work and two sums a step, of six ranks; what rank 2 takes more, by step and piece.
-template <class Extra>
-Detection of_two_pieces(Extra extra_ns) {
+/// Two pieces of work and two sums a step, of six ranks; what rank 2 takes more, by step and piece. neighbours(rank): to whom it sends
+/// between the pieces.
+template <class Extra, class Neighbours>
+Detection of_two_pieces(Extra extra_ns, Neighbours neighbours) {
   constexpr std::int32_t kRanks = 6;
   constexpr int kSteps = 40;
   std::vector<Rank> ranks;
@@ -167,6 +168,7 @@ Detection of_two_pieces(Extra extra_ns) {
         Rank& one = ranks[static_cast<std::size_t>(rank)];
         const auto noise = static_cast<std::uint64_t>((step * 7 + rank * 13 + piece * 5) % 11);
         one.work((piece == 0 ? 4 : 6) * kMs + noise * 8000 + (rank == 2 ? extra_ns(step, piece) : 0));
+        for (int other = 0; piece == 0 && other < neighbours(rank); ++other) one.call(kIsend, {.kind = FactKind::kSendRequest, .comm = kWorld, .peer = other, .tag = 3, .bytes = 4000});
         one.collective(piece == 0 ? kAlltoall : kAllreduce);
         end_ns = std::max(end_ns, one.now_ns());
       }
@@ -178,6 +180,11 @@ Detection of_two_pieces(Extra extra_ns) {
   return detect(run);
 }
 
+template <class Extra>
+Detection of_two_pieces(Extra extra_ns) {
+  return of_two_pieces(extra_ns, [](std::int32_t) { return 0; });
+}
+
 void expect_rank_2(const Detection& detection, Cause cause) {
   ASSERT_EQ(detection.culprits.size(), 1u);
   EXPECT_EQ(detection.culprits[0].ranks, std::vector<std::int32_t>{2});
@@ -186,6 +193,11 @@ void expect_rank_2(const Detection& detection, Cause cause) {
 
 TEST(FewCallsAStep, WhatIsLongNowHereNowThereArePauses) {
   expect_rank_2(of_two_pieces([](int step, int piece) { return step % 5 < 2 && piece == (step / 5 + step) % 2 ? 2 * kMs : 0; }), Cause::kHostStall);
+}
+
+TEST(FewCallsAStep, PausesAreToldWhereRanksHaveOtherNumbersOfNeighbours) {
+  const auto pause_ns = [](int step, int piece) { return step % 5 < 2 && piece == (step / 5 + step) % 2 ? 2 * kMs : 0; };
+  expect_rank_2(of_two_pieces(pause_ns, [](std::int32_t rank) { return rank == 2 ? 3 : rank % 3; }), Cause::kHostStall);
 }
 
 TEST(FewCallsAStep, WhatIsLongInAllPiecesIsSlowWork) {
