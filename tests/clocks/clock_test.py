@@ -7,7 +7,6 @@ import glob
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -163,8 +162,7 @@ class Clocks(unittest.TestCase):
         if launch.is_hydra(MPIRUN):  # there is a process of the launcher's between
             ranks = children_of(ranks)
         self.assertEqual(len(ranks), 2)
-        for pid in ranks:
-            os.kill(pid, signal.SIGKILL)
+        launch.kill_all(ranks)
         process.wait(timeout=60)
         subprocess.run([COMMAND, "recover", self.run_folder], capture_output=True, check=True, timeout=60)
         found = self.error(clocks)

@@ -9,13 +9,14 @@ PAGE_FOLDER: where the page was built, with its packages. With PICTURES_FOLDER=F
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "live"))
+for _folder in ("live", "tools"):
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / _folder))
 
+import launch  # noqa: E402
 from job import Job  # noqa: E402
 
 LIBRARY, PLAIN_RING, PAGE_FOLDER, NODE, CHROMIUM, *LAUNCHER = sys.argv[1:]
@@ -56,8 +57,7 @@ def read_page(seconds, is_killed):
                 reader.stdin.flush()
                 assert reader.stdout.readline() == "read\n", "the page was not read"
                 if is_killed:
-                    for pid in rank_pids(job):
-                        os.kill(pid, signal.SIGKILL)
+                    launch.kill_all(rank_pids(job))
                 shown, _ = reader.communicate(timeout=150)
                 assert reader.returncode == 0, "the page's end was not read"
                 code = job.end()
