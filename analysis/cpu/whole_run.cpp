@@ -19,6 +19,7 @@ constexpr double kLeastBlocked = 0.02;    ///< of the run, beyond what the other
 constexpr double kLeastForeign = 0.05;    ///< of the run
 constexpr double kLeastComputed = 0.1;    ///< of the run: estimates of CPU time outside of MPI are no better where ranks share cores
 constexpr double kScatters = 4.0;         ///< beyond the others' median, in their median distances from it
+constexpr double kOfUsual = 0.1;         ///< of what the others are: programs that sleep do not sleep equally long
 constexpr double kExplained = 0.5;        ///< of what a culprit costs
 constexpr double kWaitsForCores = 0.1;    ///< of their time: from here on ranks' work varies by that
 constexpr double kWaitsInMpi = 0.05;      ///< of the time in MPI: from here on messages are late because ranks have no core
@@ -53,7 +54,7 @@ bool is_beyond_scatter(const std::vector<Account>& accounts, const Account& acco
   std::vector<double> others = values_of_others(accounts, account, value);
   const double usual = median(others);
   for (double& other : others) other = std::fabs(other - usual);
-  return value(account) - usual > kScatters * median(std::move(others));
+  return value(account) - usual > std::max(kScatters * median(std::move(others)), kOfUsual * usual);
 }
 
 double blocked(const Account& account) { return account.blocked_ns; }

@@ -101,6 +101,11 @@ TEST(WholeRun, RanksThatAllSleepAlikeAreNoFinding) {
   EXPECT_TRUE(judged(times, own_cores(4)).culprits.empty());
 }
 
+TEST(WholeRun, OfTwoThatSleepOneMaySleepALittleLonger) {
+  EXPECT_TRUE(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 435})}, own_cores(2)).culprits.empty());
+  EXPECT_EQ(judged({rank_that(0, {.sleep = 400}), rank_that(1, {.sleep = 500})}, own_cores(2)).culprits.size(), 1u);
+}
+
 /// A library that blocks in its calls: the slow rank waits least.
 TEST(WholeRun, BlockedInMpiAsAllAreIsNoFinding) {
   const Times waits{.in_cpu = 10, .in_sleep = 490};
