@@ -23,27 +23,16 @@ std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
   return is_kept;
 }
 
-/// Of a rank that has far fewer steps than another, which of them is which of the other's is not known.
-bool are_alike(const std::vector<detect::StepTimes>& steps) {
-  constexpr std::size_t kMostTimes = 2;
-  std::size_t least = SIZE_MAX;
-  std::size_t most = 0;
-  for (const detect::StepTimes& rank : steps) {
-    least = std::min(least, rank.ends_ns.size());
-    most = std::max(most, rank.ends_ns.size());
-  }
-  return most <= kMostTimes * least;
-}
-
 }  // namespace
 
 StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options) {
   StepPlan plan{.steps = std::move(steps), .numbers = {}, .is_kept = {}, .limitations = {}};
   std::size_t count = plan.steps.empty() ? 0 : SIZE_MAX;
+  std::size_t most_found = 0;  // of a rank, where steps are not told
   std::uint64_t call_count = 0;
-  const bool is_alike = are_alike(plan.steps);
   for (const detect::StepTimes& rank : plan.steps) {
     count = std::min(count, rank.ends_ns.size());
+    if (!rank.is_told()) most_found = std::max(most_found, rank.ends_ns.size());
     call_count += rank.call_count;
   }
   for (detect::StepTimes& rank : plan.steps) rank.cut(count);
@@ -51,7 +40,8 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
     plan.limitations.emplace_back("nothing was replayed: not every rank has steps that come back");
     return plan;
   }
-  if (!is_alike) {
+  constexpr std::size_t kMaxRatio = 2;  // beyond it, which of a rank's steps is which of another's is not known
+  if (most_found > kMaxRatio * count) {
     plan.limitations.emplace_back("nothing was replayed: some ranks have more than twice as many steps as others");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;

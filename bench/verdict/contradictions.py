@@ -288,18 +288,10 @@ def overlap_in_time(one, other):
     return second["onset_step"] <= first["last_step"]
 
 
-def is_stage_and_rank(stage, rank):
-    """A stage, and one of its ranks that is compared with the stage's others."""
-    if stage["kind"] != "stage_imbalance" or len(rank["ranks"]) != 1 or rank["kind"] != "slow_compute":
-        return False
-    return (rank.get("evidence") or {}).get("peers") == len(stage["ranks"]) - 1
-
-
 def claim_the_same(one, other):
     """Do two causes that have a rank in common explain the same time of it? Not a pause and more work; nor two groups that cross,
-    as a stage and a replica: each has ranks of its own that show it. Nor a stage and one rank in it: a stage has more to do than other
-    stages, and its rank takes longer than its peers in the stage; what both cost is split and adds up."""
-    if (one["kind"] in PAUSES) != (other["kind"] in PAUSES) or is_stage_and_rank(one, other) or is_stage_and_rank(other, one):
+    as a stage and a replica: each has ranks of its own that show it."""
+    if (one["kind"] in PAUSES) != (other["kind"] in PAUSES):
         return False
     mine, theirs = set(one["ranks"]), set(other["ranks"])
     return bool(mine & theirs) and (mine <= theirs or theirs <= mine)

@@ -127,9 +127,12 @@ void Answer::pass_over_trifles() {
                                    " that cost less than 0.1 % of the run are not told.");
 }
 
-/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are divided.
+/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are divided. Stages that were inferred
+/// may be ranks of any program.
 void Answer::drop_advice_on_stages() {
-  const bool has_stage = std::ranges::any_of(detection_.culprits, [](const detect::Culprit& culprit) { return culprit.cause == detect::Cause::kStageImbalance; });
+  const bool has_stage = std::ranges::any_of(detection_.culprits, [](const detect::Culprit& culprit) {
+    return culprit.cause == detect::Cause::kStageImbalance && culprit.has_specified_groups;
+  });
   if (has_stage) std::erase_if(view_.advice.findings, [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
 }
 

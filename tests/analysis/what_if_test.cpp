@@ -307,6 +307,16 @@ TEST(WhatIf, SaysNothingWhereSomeRanksHaveFarMoreSteps) {
   }
 }
 
+/// A rank that was killed, or whose trace ends early, has the first of the steps that the program told.
+TEST(WhatIf, ReplaysToldStepsThatAllRanksHave) {
+  const auto told = [](std::size_t count) {
+    return detect::StepTimes{.begin_ns = 0, .ends_ns = std::vector<std::uint64_t>(count), .begins_ns = std::vector<std::uint64_t>(count), .call_count = count};
+  };
+  const StepPlan plan = plan_steps({told(30), told(10)}, {});
+  EXPECT_EQ(plan.is_kept.size(), 10u);
+  EXPECT_TRUE(plan.limitations.empty());
+}
+
 TEST(WhatIf, SaysNothingWhereStepsAreUnlikeEachOther) {
   MeetingGraph made(2);
   made.step({100, 200}, 10);

@@ -183,15 +183,6 @@ class Culprits(unittest.TestCase):
     def test_a_pause_and_more_work_of_a_rank_are_two_causes(self):
         self.assertEqual(rules_of(change=one_more(kind="host_stall", cost_fraction=0.002, gain=1.002)), [])
 
-    def test_a_stage_and_one_of_its_ranks_are_two_causes_where_the_rank_is_compared_within_the_stage(self):
-        def change(peers):
-            def changed(answer):
-                answer["culprits"][0].update(kind="stage_imbalance", ranks=[1, 3])
-                one_more(kind="slow_compute", ranks=[3], evidence={"peers": peers}, cost_fraction=0.002, gain=1.002)(answer)
-            return changed
-        self.assertEqual(rules_of(change=change(1)), [])
-        self.assertEqual(rules_of(change=change(3)), ["one_sentence_about_a_rank"])
-
     def test_a_stage_and_a_replica_that_cross_are_two_causes(self):
         def change(answer):
             answer["culprits"][0].update(kind="stage_imbalance", ranks=[1, 3])
